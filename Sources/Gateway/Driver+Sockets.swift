@@ -6,16 +6,8 @@ import Wire
 
 /// Turns socket events into calls of the engine.
 extension Driver: ServerDelegate {
-    /// Replaces the rules for new connections, on all loops: after a reload, or when a drain
-    /// begins.
-    func hangDoor() {
-        door = Door(configuration, credentials, log)
-        door.reopensAt = engine.drainedIn.map { ContinuousClock.now + .milliseconds($0) }
-        sides?.show(door)
-    }
-
     func upgrade(_ request: UpgradeRequest) -> UpgradeDecision {
-        door.decide(request, drainedIn: engine.drainedIn)
+        entrance.door.decide(request, drainedIn: engine.drainedIn)
     }
 
     func connected(_ socket: SocketID, _ request: UpgradeRequest) {
@@ -31,13 +23,9 @@ extension Driver: ServerDelegate {
     func hear(_ session: SessionID, _ frame: RequestFrame) {
         engine.received(session, frame, at: now())
         // Applied before the session's next frame is read.
-        for (session, isThrottled) in engine.takeThrottles() { throttle(session, isThrottled) }
-    }
-
-    /// Closes the connection after all that was sent to it.
-    func close(_ session: SessionID, _ code: CloseCode) {
-        if let sides, sides.serves(session) { return sides.close(session, code) }
-        server.close(SocketID(rawValue: session), code: code.rawValue, reason: code.reason)
+        for (session, isThrottled) in engine.takeThrottles() {
+            output.throttle(session, isThrottled)
+        }
     }
 
     func pong(_ socket: SocketID) {
@@ -45,19 +33,17 @@ extension Driver: ServerDelegate {
     }
 
     func writable(_ socket: SocketID) {
-        engine.sockets.progressed(
-            socket.rawValue, unsent: server.unsentBytes(socket), at: now())
+        output.writable(socket, at: now())
     }
 
     func closed(_ socket: SocketID) {
         engine.closed(socket.rawValue)
     }
 
+    func admit(_ request: RequestHead) -> Admission { entrance.door.admit(request) }
+
     func request(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        switch request.listener {
-        case "internal": answerInternal(request, responder)
-        default: answerPublic(request, responder)
-        }
+        http.answer(request, responder)
     }
 }
 

@@ -21,7 +21,9 @@ package func serve(
     sigprocmask(SIG_SETMASK, &none, nil)
     do {
         if let problem = Process.descriptorProblem { throw StartError(description: problem) }
-        return try Service(configuration, configurationFile, overrides, log).run()
+        return try Service(
+            configuration, ConfigurationSource(file: configurationFile, overrides: overrides), log
+        ).run()
     } catch {
         log.error("start failed", ["error": "\(error)"])
         return 1
@@ -33,11 +35,28 @@ private struct StartError: Error, CustomStringConvertible {
     let description: String
 }
 
+/// Where the configuration comes from, for a reload.
+private struct ConfigurationSource {
+    let file: String?
+    let overrides: ConfigurationOverrides
+
+    func load() throws -> Configuration {
+        try Configuration.load(file: file, overrides: overrides)
+    }
+}
+
 /// The parts of a running gateway, and its stop.
 private final class Service {
+    private enum Phase {
+        case starting, serving, stopping
+        /// Stopping, and a successor listens at its ports.
+        case left
+
+        var isStopping: Bool { self == .stopping || self == .left }
+    }
+
     private let configuration: Configuration
-    private let configurationFile: String?
-    private let overrides: ConfigurationOverrides
+    private let source: ConfigurationSource
     private let log: Logger
     private let loop: ServiceLoop
     private let server: Server
@@ -49,20 +68,16 @@ private final class Service {
     private let slowReads: SlowReads
     private let replica: ReplicaCache?
     private var supervisor = Supervisor.ofProcess()
-    private var hasBegun = false
-    private var isStopping = false
+    private var phase = Phase.starting
     private var exitCode: Int32 = 0
-    private var hasLeft = false
     /// The time of the next look at the certificate.
     private var certificateDue = ContinuousClock.now
 
     init(
-        _ configuration: Configuration, _ file: String?, _ overrides: ConfigurationOverrides,
-        _ log: Logger
+        _ configuration: Configuration, _ source: ConfigurationSource, _ log: Logger
     ) throws {
         self.configuration = configuration
-        configurationFile = file
-        self.overrides = overrides
+        self.source = source
         self.log = log
         let credentials = try Credentials(configuration.auth, configuration.listen)
         var options = Store.Options(
@@ -90,7 +105,7 @@ private final class Service {
             upstream = try Embedded(
                 store, bytes: bytes, limits: LogLimits(configuration.limits),
                 onWritable: { [loop, onLoop] failure in
-                    loop.post { onLoop.value?.wroteCache(failure) }
+                    loop.post { onLoop.value?.cache.wrote(failure) }
                 })
             replica = nil
         }
@@ -101,15 +116,16 @@ private final class Service {
             loop.post { onLoop.value?.finished(read, result) }
         }
         driver = Driver(
-            configuration: configuration, log: log, loop: loop, server: server, store: store,
-            reader: reader, slowReads: slowReads, upstream: upstream, replica: replica,
-            credentials: credentials)
+            Entrance(configuration, credentials, log), log: log, loop: loop, server: server,
+            makeCache: { [replica] in
+                CacheFile(store, reader, replica, path: configuration.cache.path, $0)
+            }, slowReads: slowReads, upstream: upstream)
         try openLoops()
         onLoop.value = driver
         server.delegate = driver
         loop.onTurnEnd = { [driver] in driver.endTurn() }
         loop.every(milliseconds: 100) { [unowned self] in tick() }
-        driver.onDamage = { [unowned self] in cacheIsDamaged() }
+        driver.cache.onDamage = { [unowned self] in cacheIsDamaged() }
         loop.onSignal = { [unowned self] signal in received(signal) }
         upstream.start { [loop, onLoop] outputs in
             let now = ContinuousClock.now
@@ -121,8 +137,9 @@ private final class Service {
     private func openLoops() throws {
         let count = WorkerLoops.count(configuration.fanout.loops) - 1
         guard count > 0 else { return }
-        driver.sides = try WorkerLoops(
-            count, of: driver, listener: Listener.all(of: configuration)[0],
+        driver.output.sides = try WorkerLoops(
+            count, of: driver, beside: server, on: loop,
+            listener: Listener.all(of: configuration)[0],
             limits: ServerLimits(configuration.limits))
     }
 
@@ -144,7 +161,7 @@ private final class Service {
     }
 
     func run() throws -> Int32 {
-        warn(of: driver.credentials)
+        warn(of: driver.entrance.credentials)
         let secure = configuration.listen.tls.certificate != nil
         let host = configuration.listen.public.host
         let port = server.port(of: "public") ?? 0
@@ -159,14 +176,14 @@ private final class Service {
                 "loops": "\(WorkerLoops.count(configuration.fanout.loops))",
             ])
         warn(ofConnections: configuration.limits.connections)
-        if driver.page != nil {
+        if driver.http.page != nil {
             log.info("page", ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
         } else if configuration.page.enabled {
             log.warning("files of the page not found beside the program; serving without the page")
         }
-        driver.sides?.begin()
+        driver.output.sides?.begin()
         loop.run()
-        driver.sides?.end()
+        driver.output.sides?.end()
         upstream.stop()
         slowReads.stop()
         replica?.stop()
@@ -181,7 +198,7 @@ private final class Service {
         switch signal {
         case SIGHUP:
             reload()
-        case _ where isStopping:
+        case _ where phase.isStopping:
             log.info("stopping at once", ["signal": "\(signal)"])
             loop.stop()
         default: drain(because: "signal \(signal)")
@@ -189,19 +206,19 @@ private final class Service {
     }
 
     private func drain(because reason: String) {
-        guard !isStopping else { return }
-        isStopping = true
+        guard !phase.isStopping else { return }
+        phase = .stopping
         supervisor?.stopping()
-        driver.store.leave()
+        driver.cache.store.leave()
         log.info(
             "draining",
             [
                 "reason": reason, "connections": "\(server.connectionCount)",
-                "window_ms": "\(driver.configuration.drain.window)",
+                "window_ms": "\(driver.entrance.configuration.drain.window)",
             ])
         driver.engine.beginDrain(
-            window: driver.configuration.drain.window,
-            deadline: driver.configuration.drain.deadline,
+            window: driver.entrance.configuration.drain.window,
+            deadline: driver.entrance.configuration.drain.deadline,
             succession: configuration.upstream.kind == .embedded ? .after : .beside,
             at: driver.now())
         driver.hangDoor()
@@ -214,7 +231,7 @@ private final class Service {
         do {
             log.error(
                 "cache is damaged, stopping to begin with an empty one",
-                ["put_aside": try driver.store.quarantine()])
+                ["put_aside": try driver.cache.store.quarantine()])
         } catch {
             log.error("cache is damaged, stopping", ["error": "\(error)"])
         }
@@ -223,16 +240,16 @@ private final class Service {
     }
 
     private func reload() {
-        if !isStopping { supervisor?.reloading() }
-        defer { if !isStopping { supervisor?.ready(driver.status) } }
+        if !phase.isStopping { supervisor?.reloading() }
+        defer { if !phase.isStopping { supervisor?.ready(driver.board.line) } }
         do {
-            let new = try Configuration.load(file: configurationFile, overrides: overrides)
-            let changes = driver.configuration.changes(to: new)
-            let next = try driver.configuration.reloaded(with: new)
+            let new = try source.load()
+            let changes = driver.entrance.configuration.changes(to: new)
+            let next = try driver.entrance.configuration.reloaded(with: new)
             let credentials = try Credentials(next.auth, next.listen)
             let isCertificateNew = try server.reloadCertificate()
             certificateDue = .now
-            let level = driver.configuration.log.level
+            let level = driver.entrance.configuration.log.level
             driver.adopt(credentials, next)
             warn(of: credentials)
             log.showing(level, or: next.log.level) {
@@ -249,15 +266,15 @@ private final class Service {
 
     private func tick() {
         driver.tick()
-        if !hasBegun {
+        if phase == .starting {
             // The loop runs, and the listeners were open before it did.
-            hasBegun = true
-            supervisor?.ready(driver.status)
+            phase = .serving
+            supervisor?.ready(driver.board.line)
         }
-        supervisor?.beat { driver.status }
+        supervisor?.beat { driver.board.line }
         lookAtCertificate()
-        if isStopping { leavePlace() }
-        if isStopping, driver.engine.isDrained { loop.stop() }
+        if phase == .stopping { leavePlace() }
+        if phase.isStopping, driver.engine.isDrained { loop.stop() }
     }
 
     /// Logs once a day that the certificate will expire soon, and every hour once it has.
@@ -278,10 +295,10 @@ private final class Service {
 
     /// While draining, leaves the ports to a successor that listens there already.
     private func leavePlace() {
-        guard !hasLeft, configuration.upstream.kind != .embedded, server.leave("public") else {
+        guard configuration.upstream.kind != .embedded, server.leave("public") else {
             return
         }
-        hasLeft = true
+        phase = .left
         _ = server.leave("internal")
         log.info("a successor has taken over", ["listener": "public"])
     }

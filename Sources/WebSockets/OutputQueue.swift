@@ -4,7 +4,7 @@ struct OutputQueue {
     /// The length of the write that the kernel took in part.
     var stalled = 0
     /// The connection's phase once everything is sent; nil: the phase stays.
-    var phaseAfter: Connection.Phase?
+    var phaseAfter: PeerConnection.Phase?
     private var bytes: [UInt8] = []
     private var offset = 0
 

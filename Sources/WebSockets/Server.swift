@@ -262,7 +262,7 @@ package final class Server: @unchecked Sendable {
     private func adopt(_ descriptor: Int32, from listener: Listener, by host: VirtualHost) {
         let remote = SocketAddress(of: descriptor, peer: true)?.host ?? ""
         let made = connections.insert { id in
-            Connection(id: id, server: self, listener: listener, remoteAddress: remote)
+            PeerConnection(id: id, server: self, listener: listener, remoteAddress: remote)
         }
         guard let connection = made else {
             held.subtract(1, ordering: .relaxed)
@@ -278,7 +278,7 @@ package final class Server: @unchecked Sendable {
     }
 
     @discardableResult
-    private func forget(_ id: SocketID) -> Connection? {
+    private func forget(_ id: SocketID) -> PeerConnection? {
         guard let connection = connections.remove(id) else { return nil }
         connection.leaveCount()
         held.subtract(1, ordering: .relaxed)
@@ -304,7 +304,7 @@ package final class Server: @unchecked Sendable {
     }
 
     /// Schedules the connection to be closed before the turn ends.
-    func doom(_ connection: Connection) {
+    func doom(_ connection: PeerConnection) {
         doomed.append(connection.id)
     }
 
@@ -325,7 +325,7 @@ package final class Server: @unchecked Sendable {
     static func now() -> Deadlines.Tick { milliseconds() / UInt64(Deadlines.millisecondsPerTick) }
 
     /// Schedules a call of the connection's `deadlineCame` at `tick`, or earlier.
-    func schedule(_ connection: Connection, at tick: Deadlines.Tick) -> Deadlines.Tick {
+    func schedule(_ connection: PeerConnection, at tick: Deadlines.Tick) -> Deadlines.Tick {
         if time.deadlines.count == 0 {
             _ = time.deadlines.advance(to: Self.now())
             time.timer?.start()

@@ -25,7 +25,7 @@ struct ConnectionTable {
 
     /// The number of the server, shifted into its bits.
     private let origin: UInt64
-    private var slots: [Connection?] = []
+    private var slots: [PeerConnection?] = []
     private var free: [Int] = []
     private var serial: UInt64 = 0
     private(set) var count = 0
@@ -35,7 +35,7 @@ struct ConnectionTable {
         origin = UInt64(server) << SocketID.serverShift
     }
 
-    subscript(id: SocketID) -> Connection? {
+    subscript(id: SocketID) -> PeerConnection? {
         let slot = Int(id.rawValue & (1 << Self.slotBits - 1))
         guard slot < slots.count, let connection = slots[slot], connection.id == id else {
             return nil
@@ -44,7 +44,7 @@ struct ConnectionTable {
     }
 
     /// Makes a connection under a new id; nil when the table is full.
-    mutating func insert(_ make: (SocketID) -> Connection) -> Connection? {
+    mutating func insert(_ make: (SocketID) -> PeerConnection) -> PeerConnection? {
         let slot = free.popLast() ?? slots.count
         guard slot < 1 << Self.slotBits else { return nil }
         serial += 1
@@ -58,11 +58,11 @@ struct ConnectionTable {
         return connection
     }
 
-    func forEach(_ body: (Connection) -> Void) {
+    func forEach(_ body: (PeerConnection) -> Void) {
         for case let connection? in slots { body(connection) }
     }
 
-    mutating func remove(_ id: SocketID) -> Connection? {
+    mutating func remove(_ id: SocketID) -> PeerConnection? {
         guard let connection = self[id] else { return nil }
         let slot = Int(id.rawValue & (1 << Self.slotBits - 1))
         slots[slot] = nil

@@ -40,7 +40,7 @@ import Wire
 
     @Test func aChangeIsOutAtTheEndOfTheTurnThatBeganAfterItCame() {
         let start = ContinuousClock.now
-        var measurements = Measurements()
+        let measurements = Measurements()
         measurements.arrived(3, since: start)
         measurements.began()
         // Comes while the turn runs, and is the next one's.
@@ -57,7 +57,7 @@ import Wire
     }
 
     @Test func onlyAnOriginThatDoesNotAnswerHasFailed() {
-        var measurements = Measurements()
+        let measurements = Measurements()
         let results: [Result<HistoryAnswer, RequestError>] = [
             .failure(RequestError(.notFound, "not there")),
             .failure(RequestError(.originUnavailable, "away", retry: .later)),

@@ -35,23 +35,25 @@ final class WorkerLoops: @unchecked Sendable {
 
     /// - Parameters:
     ///   - count: the number of worker loops, besides the engine's.
-    ///   - listener: a listener of the driver's server; its connections are shared from now on.
+    ///   - server: that of the engine's loop, `loop`.
+    ///   - listener: a listener of it; its connections are shared from now on.
     /// - Throws: `WebSocketError`, if a loop can't be made.
     init(
-        _ count: Int, of driver: Driver, listener: Listener, limits: ServerLimits
+        _ count: Int, of driver: Driver, beside server: Server, on loop: ServiceLoop,
+        listener: Listener, limits: ServerLimits
     ) throws(WebSocketError) {
         self.driver = driver
-        engineLoop = driver.loop
+        engineLoop = loop
         for number in 1...count {
             let loop = try WorkerLoop(
-                number: number, listener: listener, limits: limits, door: driver.door,
-                log: driver.log
+                number: number, listener: listener, limits: limits, door: driver.entrance.door,
+                log: driver.instruments.log
             ) { [weak self, engineLoop] report in
                 engineLoop.post { [weak self] in self?.take(report, from: number - 1) }
             }
             sides.append(Side(loop: loop))
         }
-        driver.server.share(listener.name, with: sides.map(\.loop.server))
+        server.share(listener.name, with: sides.map(\.loop.server))
     }
 
     /// Starts the loops.

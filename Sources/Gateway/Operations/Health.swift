@@ -16,18 +16,20 @@ enum Health {
         json.key("upstream")
         json.beginArray()
         json.beginObject()
-        json.member("kind", string: snapshot.upstreamKind)
-        json.member("state", string: snapshot.upstreamState.rawValue)
-        json.member("since", string: snapshot.upstreamSince.description)
+        json.member("kind", string: snapshot.upstream.kind)
+        json.member("state", string: snapshot.upstream.state.rawValue)
+        json.member("since", string: snapshot.upstream.since.description)
         json.key("lastEventAge")
-        if let age = snapshot.lastEventAge { json.double(age) } else { json.null() }
-        if let trouble = snapshot.faults.trouble { json.member("trouble", string: trouble) }
+        if let age = snapshot.upstream.lastEventAge { json.double(age) } else { json.null() }
+        if let trouble = snapshot.upstream.faults.trouble {
+            json.member("trouble", string: trouble)
+        }
         json.endObject()
         json.endArray()
         json.object("cache") {
-            $0.member("writable", bool: snapshot.isWritable)
-            $0.member("messages", int: snapshot.cachedMessages)
-            $0.member("bytes", int: snapshot.cacheBytes)
+            $0.member("writable", bool: snapshot.cache.isWritable)
+            $0.member("messages", int: snapshot.cache.messages)
+            $0.member("bytes", int: snapshot.cache.bytes)
         }
         json.object("sync") {
             $0.member("openGaps", int: snapshot.sync.openGaps)
@@ -38,8 +40,8 @@ enum Health {
             $0.member("fetching", int: snapshot.sync.fetching)
         }
         json.object("clients") {
-            $0.member("connections", int: snapshot.sessions)
-            $0.member("subscriptions", int: snapshot.subscriptions)
+            $0.member("connections", int: snapshot.clients.sessions)
+            $0.member("subscriptions", int: snapshot.clients.subscriptions)
         }
         json.object("accounting") { $0.member("error", int: snapshot.accounting.error) }
         json.member("draining", bool: snapshot.isDraining)
@@ -58,13 +60,13 @@ enum Health {
             json.key("reasons")
             json.beginArray()
             if snapshot.isDraining { json.string("the gateway drains") }
-            if !snapshot.isWritable {
-                json.string("the cache can't be written: \(snapshot.cacheFailure)")
+            if !snapshot.cache.isWritable {
+                json.string("the cache can't be written: \(snapshot.cache.failure)")
             }
-            if snapshot.offlineFor != nil {
-                let cause = snapshot.faults.trouble.map { ": \($0)" } ?? ""
+            if snapshot.upstream.offlineFor != nil {
+                let cause = snapshot.upstream.faults.trouble.map { ": \($0)" } ?? ""
                 json.string("the feed is offline\(cause)")
-            } else if snapshot.isFeedLost {
+            } else if snapshot.upstream.isFeedLost {
                 json.string("the feed was offline a moment ago, and has to stay for a while")
             }
             json.endArray()

@@ -2,9 +2,9 @@ import Engine
 import Ports
 import Wire
 
-/// Measurements of the driver: durations of turns, deliveries, questions and writes, and their
-/// results. Owned by the driver, on the loop.
-struct Measurements: Sendable {
+/// Measurements of a gateway: durations of turns, deliveries, questions and writes, and their
+/// results. Shared by its parts, on the loop.
+final class Measurements {
     typealias Instant = ContinuousClock.Instant
 
     /// A turn of the loop: from the first decision to the last write of a socket.
@@ -42,17 +42,17 @@ struct Measurements: Sendable {
     // MARK: - The turn
 
     /// Changes have arrived.
-    mutating func arrived(_ changes: Int, since: Instant) {
+    func arrived(_ changes: Int, since: Instant) {
         guard changes > 0 else { return }
         self.changes += changes
         arrivals.append((since, changes))
     }
 
     /// A turn begins. It writes all changes that arrived before it.
-    mutating func began() { arrivedBefore = arrivals.count }
+    func began() { arrivedBefore = arrivals.count }
 
     /// The turn ended: its sockets are written.
-    mutating func ended(_ began: Instant, at now: Instant) {
+    func ended(_ began: Instant, at now: Instant) {
         turn.observe(now - began)
         guard arrivedBefore > 0 else { return }
         for arrival in arrivals.prefix(arrivedBefore) {
@@ -65,12 +65,12 @@ struct Measurements: Sendable {
     // MARK: - What the upstream is asked for
 
     /// A question or an operation goes to the upstream.
-    mutating func asked(_ token: UInt64) {
+    func asked(_ token: UInt64) {
         if underWay.count < Self.underWayLimit { underWay[token] = .now }
     }
 
     /// The upstream answered a question, or failed to.
-    mutating func answered(_ token: UInt64, _ result: Result<HistoryAnswer, RequestError>) {
+    func answered(_ token: UInt64, _ result: Result<HistoryAnswer, RequestError>) {
         guard let since = underWay.removeValue(forKey: token) else { return }
         fetch.observe(.now - since)
         // Any other error is an answer too.
@@ -80,7 +80,7 @@ struct Measurements: Sendable {
     }
 
     /// The upstream finished an operation.
-    mutating func performed(_ token: UInt64) {
+    func performed(_ token: UInt64) {
         guard let since = underWay.removeValue(forKey: token) else { return }
         operation.observe(.now - since)
     }
@@ -88,10 +88,10 @@ struct Measurements: Sendable {
     // MARK: - The store
 
     /// The cache answered what a subscriber is missing.
-    mutating func replayed(in time: Duration) { replay.observe(time) }
+    func replayed(in time: Duration) { replay.observe(time) }
 
     /// A transaction of the cache has ended.
-    mutating func committed(_ count: Int, since: Instant, isInFile: Bool) {
+    func committed(_ count: Int, since: Instant, isInFile: Bool) {
         commit.observe(.now - since)
         if isInFile {
             commits += 1

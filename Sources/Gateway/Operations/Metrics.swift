@@ -39,24 +39,24 @@ extension Exposition {
             "The link to the chat backend: 1 for its present state, 0 for the others.")
         for state in [UpstreamState.online, .syncing, .offline] {
             sample(
-                "gapless_upstream_state", snapshot.upstreamState == state ? 1 : 0,
-                ["kind": snapshot.upstreamKind, "state": state.rawValue])
+                "gapless_upstream_state", snapshot.upstream.state == state ? 1 : 0,
+                ["kind": snapshot.upstream.kind, "state": state.rawValue])
         }
         gauge(
             "gapless_upstream_troubled",
             "Whether something is wrong with the upstream, though it may be online.",
-            snapshot.faults.trouble == nil ? 0 : 1)
+            snapshot.upstream.faults.trouble == nil ? 0 : 1)
         counter(
             "gapless_refused_writes_total",
             "Writes that the origin's server refused, by its reason.",
-            by: "reason", snapshot.faults.refusedWrites)
-        if let queue = snapshot.faults.notificationQueue {
+            by: "reason", snapshot.upstream.faults.refusedWrites)
+        if let queue = snapshot.upstream.faults.notificationQueue {
             gauge(
                 "gapless_notification_queue_percent",
                 "How full the notification queue of Postgres is; a full one takes no write.",
                 Int(queue * 100))
         }
-        if let age = snapshot.lastEventAge {
+        if let age = snapshot.upstream.lastEventAge {
             gauge(
                 "gapless_last_event_age_seconds",
                 "Seconds since the last event of the chat backend.",
@@ -65,27 +65,27 @@ extension Exposition {
         counter(
             "gapless_log_lines_total",
             "Lines written to the log, by level.",
-            by: "level", snapshot.logLines)
+            by: "level", snapshot.log.lines)
         counter(
             "gapless_log_lines_suppressed_total", "Lines left out because they repeat.",
-            snapshot.suppressedLines)
+            snapshot.log.suppressed)
     }
 
     fileprivate mutating func process(_ snapshot: Snapshot) {
         gauge(
             "gapless_resident_memory_bytes", "Memory that the process holds.",
-            snapshot.residentBytes)
+            snapshot.process.residentBytes)
         counter(
             "gapless_cpu_seconds_total", "Processor time that the process has taken.",
-            seconds: snapshot.processorSeconds)
-        gauge("gapless_open_descriptors", "Open descriptors.", snapshot.descriptors)
+            seconds: snapshot.process.processorSeconds)
+        gauge("gapless_open_descriptors", "Open descriptors.", snapshot.process.descriptors)
         gauge(
             "gapless_descriptor_limit", "Descriptors that may be open.",
-            snapshot.descriptorLimit)
+            snapshot.process.descriptorLimit)
         counter(
             "gapless_refused_connections_total",
             "Connections closed at once because there was no descriptor for them.",
-            snapshot.refusedConnections)
+            snapshot.clients.refused)
         if let days = snapshot.certificateDaysLeft {
             gauge(
                 "gapless_certificate_days_left",
@@ -103,7 +103,7 @@ extension Exposition {
         counter(
             "gapless_new_epochs_total",
             "Logs that this gateway gave a new epoch because they had lost changes, by reason.",
-            by: "reason", snapshot.faults.newEpochs)
+            by: "reason", snapshot.upstream.faults.newEpochs)
         counter(
             "gapless_origin_fetch_failures_total",
             "Questions that the chat backend did not answer.",
@@ -157,13 +157,17 @@ extension Exposition {
     }
 
     fileprivate mutating func clients(_ snapshot: Snapshot) {
-        gauge("gapless_connections", "Connected clients.", snapshot.sessions)
-        gauge("gapless_subscriptions", "Subscriptions to messages.", snapshot.subscriptions)
-        gauge("gapless_conversations_in_memory", "Conversations held in memory.", snapshot.streams)
-        gauge("gapless_outbox_bytes", "Bytes that wait for slow readers.", snapshot.outboxBytes)
+        gauge("gapless_connections", "Connected clients.", snapshot.clients.sessions)
+        gauge("gapless_subscriptions", "Subscriptions to messages.", snapshot.clients.subscriptions)
+        gauge(
+            "gapless_conversations_in_memory", "Conversations held in memory.",
+            snapshot.clients.streams)
+        gauge(
+            "gapless_outbox_bytes", "Bytes that wait for slow readers.",
+            snapshot.clients.outboxBytes)
         gauge(
             "gapless_blocked_connections", "Connections whose sockets take nothing now.",
-            snapshot.blocked)
+            snapshot.clients.blocked)
         counter("gapless_requests_total", "Frames of clients.", snapshot.figures.requests)
         counter(
             "gapless_request_errors_total",
@@ -231,18 +235,18 @@ extension Exposition {
     fileprivate mutating func storage(_ snapshot: Snapshot, _ measurements: Measurements) {
         gauge(
             "gapless_cache_writable", "1 while the cache's file can be written, otherwise 0.",
-            snapshot.isWritable ? 1 : 0)
-        gauge("gapless_cache_messages", "Messages in the cache.", snapshot.cachedMessages)
-        gauge("gapless_cache_bytes", "Size of the cache's file.", snapshot.cacheBytes)
-        counter("gapless_commits_total", "Transactions committed.", snapshot.commits)
+            snapshot.cache.isWritable ? 1 : 0)
+        gauge("gapless_cache_messages", "Messages in the cache.", snapshot.cache.messages)
+        gauge("gapless_cache_bytes", "Size of the cache's file.", snapshot.cache.bytes)
+        counter("gapless_commits_total", "Transactions committed.", snapshot.commits.count)
         counter(
             "gapless_committed_writes_total",
             "Rows of the log, or writes of the cache, in these transactions.",
-            snapshot.committedWrites)
+            snapshot.commits.writes)
         counter(
             "gapless_failed_commits_total",
             "Transactions that failed; nothing of them is in the file.",
-            snapshot.failedCommits)
+            snapshot.commits.failed)
         histogram(
             "gapless_commit_seconds", "A transaction of the cache, where the log lives elsewhere.",
             measurements.commit)

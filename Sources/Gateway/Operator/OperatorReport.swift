@@ -44,11 +44,11 @@ struct OperatorReport {
         json.troubles(snapshot.troubles)
         json.object("upstream", upstream)
         json.object("clients") {
-            $0.member("connections", int: snapshot.sessions)
-            $0.member("subscriptions", int: snapshot.subscriptions)
-            $0.member("conversations", int: snapshot.streams)
+            $0.member("connections", int: snapshot.clients.sessions)
+            $0.member("subscriptions", int: snapshot.clients.subscriptions)
+            $0.member("conversations", int: snapshot.clients.streams)
             $0.member("blocked", int: overview.blocked)
-            $0.member("waitingBytes", int: snapshot.outboxBytes)
+            $0.member("waitingBytes", int: snapshot.clients.outboxBytes)
             $0.member("shed", int: snapshot.figures.shed)
         }
         json.object("gaps", gaps)
@@ -64,11 +64,11 @@ struct OperatorReport {
             $0.member("error", int: snapshot.accounting.error)
         }
         json.object("process") {
-            $0.member("residentBytes", int: snapshot.residentBytes)
+            $0.member("residentBytes", int: snapshot.process.residentBytes)
             $0.key("processorSeconds")
-            $0.double(snapshot.processorSeconds)
-            $0.member("cacheBytes", int: snapshot.cacheBytes)
-            $0.member("cachedMessages", int: snapshot.cachedMessages)
+            $0.double(snapshot.process.processorSeconds)
+            $0.member("cacheBytes", int: snapshot.cache.bytes)
+            $0.member("cachedMessages", int: snapshot.cache.messages)
         }
         json.notices(notices)
         json.endObject()
@@ -77,17 +77,25 @@ struct OperatorReport {
 
     /// The origin: its feed, reads and writes.
     private func upstream(_ json: inout JSONWriter) {
-        json.member("kind", string: snapshot.upstreamKind)
-        json.member("state", string: snapshot.upstreamState.rawValue)
-        json.member("since", string: snapshot.upstreamSince.description)
+        json.member("kind", string: snapshot.upstream.kind)
+        json.member("state", string: snapshot.upstream.state.rawValue)
+        json.member("since", string: snapshot.upstream.since.description)
         json.key("trouble")
-        if let trouble = snapshot.faults.trouble { json.string(trouble) } else { json.null() }
+        if let trouble = snapshot.upstream.faults.trouble {
+            json.string(trouble)
+        } else {
+            json.null()
+        }
         json.object("feed") {
-            $0.member("live", bool: snapshot.offlineFor == nil)
+            $0.member("live", bool: snapshot.upstream.offlineFor == nil)
             $0.key("offlineFor")
-            if let seconds = snapshot.offlineFor { $0.double(seconds) } else { $0.null() }
+            if let seconds = snapshot.upstream.offlineFor { $0.double(seconds) } else { $0.null() }
             $0.key("lastEventAge")
-            if let seconds = snapshot.lastEventAge { $0.double(seconds) } else { $0.null() }
+            if let seconds = snapshot.upstream.lastEventAge {
+                $0.double(seconds)
+            } else {
+                $0.null()
+            }
             $0.member("lag", times: point?.fanout)
         }
         json.object("reads") {
@@ -99,7 +107,7 @@ struct OperatorReport {
         }
         json.object("writes") {
             $0.member("times", times: point?.operation)
-            $0.member("refused", int: snapshot.faults.refusedWrites.values.reduce(0, +))
+            $0.member("refused", int: snapshot.upstream.faults.refusedWrites.values.reduce(0, +))
         }
     }
 
@@ -180,16 +188,16 @@ extension Snapshot {
                     "Nothing, if somebody stopped it. Otherwise the log says why it stops."
                 ))
         }
-        if !isWritable {
+        if !cache.isWritable {
             troubles.append(
                 (
-                    "The file of cache.path can't be written: \(cacheFailure)",
-                    cacheRemedy.prefix(1).uppercased() + cacheRemedy.dropFirst()
+                    "The file of cache.path can't be written: \(cache.failure)",
+                    cache.remedy.prefix(1).uppercased() + cache.remedy.dropFirst()
                         + ". The gateway is not ready until then."
                 ))
         }
-        if let trouble = faults.trouble { troubles.append((trouble, "")) }
-        if upstreamState == .offline {
+        if let trouble = upstream.faults.trouble { troubles.append((trouble, "")) }
+        if upstream.state == .offline {
             troubles.append(
                 (
                     "The origin can't be reached. Clients keep what they hold, and are told that "
@@ -197,7 +205,7 @@ extension Snapshot {
                     "Look whether the origin runs, and at the network on the way to it. The "
                         + "gateway tries again every second or two, and fetches what was missed."
                 ))
-        } else if upstreamState == .syncing {
+        } else if upstream.state == .syncing {
             troubles.append(
                 (
                     "The gateway is catching up with the origin.",
@@ -212,7 +220,7 @@ extension Snapshot {
                     "The list below says what is done about each."
                 ))
         }
-        if isShortOfDescriptors {
+        if process.isShortOfDescriptors {
             troubles.append(
                 (
                     "Connections are refused: the process has no descriptors left.",

@@ -1,6 +1,6 @@
 /// Endless responses, sent in pieces, such as server-sent events. The connection ends with them. A
 /// client that does not take a piece in time misses the next ones: nothing is queued here.
-extension Connection {
+extension PeerConnection {
     /// Begins such a response with its head.
     /// - Returns: whether it began; false if the request was abandoned.
     func beginStream(_ response: HTTPResponse, to number: UInt32) -> Bool {

@@ -2,7 +2,7 @@
 /// the loop thread. This file has what both have in common: the phase, the outgoing bytes, the
 /// deadline and the end. Memory, inbound: one request or message at its limit (`ServerLimits`);
 /// outbound: what the driver sent while the socket was blocked.
-final class Connection {
+final class PeerConnection {
     enum Phase: Equatable {
         /// Waiting for a request, or reading its head.
         case head

@@ -16,7 +16,7 @@ struct Exchange {
 
 /// The HTTP half of a connection: requests are answered one after the other, in order. While one is
 /// being answered, at most one read of the next is buffered, then reading stops.
-extension Connection {
+extension PeerConnection {
     func receiveHTTP(_ bytes: borrowing Span<UInt8>) {
         if input.isEmpty, phase == .head { firstBytesCame() }
         input.append(copying: bytes)

@@ -1,6 +1,6 @@
 /// The WebSocket half of a connection: receives messages, answers control frames, and closes, at
 /// our own wish or the peer's.
-extension Connection {
+extension PeerConnection {
     func receiveFrames(_ bytes: borrowing Span<UInt8>) {
         var offset = 0
         do {

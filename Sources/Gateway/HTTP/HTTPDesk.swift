@@ -10,24 +10,61 @@ import Upstream
 import WebSockets
 import Wire
 
-/// The HTTP side: health and metrics inside, the server API and the page outside.
-extension Driver {
+/// The HTTP side: health and metrics inside, the server API and the page outside. Lives on the
+/// loop.
+final class HTTPDesk {
+    /// The files of the page; nil if there is none.
+    let page: PageFiles?
+    /// The operator's page and its event stream.
+    let operators: OperatorPage
+    let engine: Engine
+    let calls: OriginCalls
+    let instruments: Instruments
+    private let cache: CacheFile
+    private let board: StatusBoard
+    private let entrance: Entrance
+    private let tracer: CallTracer
+
+    init(
+        _ engine: Engine, _ calls: OriginCalls, _ cache: CacheFile, _ board: StatusBoard,
+        _ operators: OperatorPage, _ entrance: Entrance, _ instruments: Instruments
+    ) {
+        self.engine = engine
+        self.calls = calls
+        self.cache = cache
+        self.board = board
+        self.operators = operators
+        self.entrance = entrance
+        self.instruments = instruments
+        tracer = CallTracer(log: instruments.log)
+        page = entrance.configuration.page.enabled ? PageFiles.installed() : nil
+    }
+
+    private var now: Timestamp { instruments.clock.now() }
+
+    func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        switch request.listener {
+        case "internal": answerInternal(request, responder)
+        default: answerPublic(request, responder)
+        }
+    }
+
     // MARK: - Inside
 
-    func answerInternal(_ request: HTTPRequest, _ responder: HTTPResponder) {
+    private func answerInternal(_ request: HTTPRequest, _ responder: HTTPResponder) {
         guard request.method == .get || request.method == .head else {
             return responder.respond(.methodNotAllowed(["GET", "HEAD"]))
         }
-        if let refusal = internalRule.refusal(request.path, request.headers) {
+        if let refusal = entrance.internalRule.refusal(request.path, request.headers) {
             return responder.respond(refusal)
         }
         switch request.path {
         case "/health", "/healthz":
-            responder.respond(.json(200, Health.summary(snapshot())))
+            responder.respond(.json(200, Health.summary(board.snapshot())))
         case "/health/live", "/livez":
-            responder.respond(.json(200, Health.probe(true, snapshot())))
+            responder.respond(.json(200, Health.probe(true, board.snapshot())))
         case "/health/ready", "/readyz":
-            let snapshot = snapshot()
+            let snapshot = board.snapshot()
             responder.respond(
                 .json(snapshot.isReady ? 200 : 503, Health.probe(snapshot.isReady, snapshot)))
         case "/books":
@@ -52,11 +89,12 @@ extension Driver {
                         .init("Cache-Control", "no-store"),
                     ],
                     body: Metrics.text(
-                        snapshot(), measurements, GapTable(engine.report.openGaps(), at: now()))))
+                        board.snapshot(), instruments.measurements,
+                        GapTable(engine.report.openGaps(), at: now))))
         case "/events":
-            answerEvents(responder)
+            operators.answerEvents(responder)
         case _ where InternalRule.isPage(request.path):
-            answerOperator(request.path, responder)
+            operators.answer(request.path, responder)
         default:
             responder.respond(.error(RequestError(.notFound, "path: not found")))
         }
@@ -64,7 +102,7 @@ extension Driver {
 
     // MARK: - Outside
 
-    func answerPublic(_ request: HTTPRequest, _ responder: HTTPResponder) {
+    private func answerPublic(_ request: HTTPRequest, _ responder: HTTPResponder) {
         guard request.path.hasPrefix("/v1/") else { return answerPage(request, responder) }
         if request.path == "/v1/ws" {
             var response = HTTPResponse.error(
@@ -76,8 +114,8 @@ extension Driver {
                     request.method == .get ? "websocket" : "GET"))
             return responder.respond(response)
         }
-        guard door.mayUseAPI(request.headers) else { return responder.respond(.keyNeeded) }
-        let api = ServerAPI(limits: LogLimits(configuration.limits))
+        guard entrance.door.mayUseAPI(request.headers) else { return responder.respond(.keyNeeded) }
+        let api = ServerAPI(limits: LogLimits(entrance.configuration.limits))
         do throws(ServerAPI.Failure) {
             let call = try api.call(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
@@ -86,70 +124,107 @@ extension Driver {
         } catch {
             switch error {
             case .error(let error):
-                note(TracedRequest(request), error)
+                tracer.note(TracedRequest(request), error)
                 responder.respond(.error(error))
             case .method(let allowed): responder.respond(.methodNotAllowed(allowed))
             }
         }
     }
 
-    func admit(_ request: RequestHead) -> Admission { door.admit(request) }
-
     private func perform(
         _ call: ServerAPI.Call, _ traced: TracedRequest?, _ responder: HTTPResponder
     ) {
         switch call {
         case .ask(let query):
-            let token = wait(
-                WaitingCall(responder: responder, kind: .answer(query), traced: traced))
-            calls.append(.ask(query, token: token))
+            calls.ask(
+                query, for: WaitingCall(responder: responder, kind: .answer(query), traced: traced))
         case .perform(let operation, let shape):
-            let token = wait(WaitingCall(responder: responder, kind: .write(shape), traced: traced))
+            let token = calls.wait(
+                WaitingCall(responder: responder, kind: .write(shape), traced: traced))
             engine.noteSend(operation, token: token, trace: traced?.trace ?? "")
-            perform(operation, by: .server, token: token)
+            calls.perform(operation, by: .server, token: token)
         case .boundaries(let conversation):
             answerBoundaries(of: conversation, responder)
         case .gaps:
             responder.respond(.json(200, OpenGaps.json(engine.report.openGaps())))
         case .disconnect(let user, let mayComeBack):
-            guard upstream.reachesOthers else {
+            guard calls.upstream.reachesOthers else {
                 return disconnect(user, mayComeBack: mayComeBack, responder)
             }
             let kind = WaitingCall.Kind.disconnect(user: user, mayComeBack: mayComeBack)
-            let token = wait(WaitingCall(responder: responder, kind: kind, traced: traced))
-            upstream.disconnect(user, mayComeBack: mayComeBack, token: token)
+            let token = calls.wait(
+                WaitingCall(responder: responder, kind: kind, traced: traced))
+            calls.upstream.disconnect(user, mayComeBack: mayComeBack, token: token)
         }
     }
 
     /// The coverage that the cache has of a conversation: all of it if the cache is the origin.
     private func answerBoundaries(of conversation: String, _ responder: HTTPResponder) {
         do {
-            guard case .loaded(let loaded) = try reader.answer(.load(conversation: conversation))
+            guard
+                case .loaded(let loaded) = try cache.reader.answer(
+                    .load(conversation: conversation))
             else { throw RequestError.misled }
             let all = loaded.head.places
             let held = loaded.cached.map { $0.standing.intersection(all) } ?? all
             let ends = held.runs.flatMap { [$0.low, $0.high] }
             guard
-                case .ids(let ids) = try reader.answer(
+                case .ids(let ids) = try cache.reader.answer(
                     .ids(conversation: conversation, places: ends))
             else { throw RequestError.misled }
             responder.respond(
-                .json(200, BoundariesReport.json(loaded.head, held: held, ids: ids, at: now())))
-        } catch let error as RequestError where replica != nil && error == .noConversation {
+                .json(200, BoundariesReport.json(loaded.head, held: held, ids: ids, at: now)))
+        } catch let error as RequestError where cache.replica != nil && error == .noConversation {
             // The cache does not know the conversation: ask the origin whether it exists.
-            let token = wait(WaitingCall(responder: responder, kind: .boundaries(conversation)))
-            calls.append(.ask(.heads([conversation]), token: token))
+            calls.ask(
+                .heads([conversation]),
+                for: WaitingCall(responder: responder, kind: .boundaries(conversation)))
         } catch let error as RequestError {
             responder.respond(.error(error))
         } catch {
-            note(error)
+            cache.note(error)
             responder.respond(
                 .error(RequestError(.internal, "the cache can't be read", retry: .later)))
         }
     }
 
+    // MARK: - Results
+
+    /// Answers a write of the server API.
+    func performed(_ call: WaitingCall, _ result: Result<Outcome, RequestError>) {
+        tracer.note(call.traced, result)
+        guard case .disconnect(let user, let mayComeBack) = call.kind, case .success = result else {
+            return call.performed(result)
+        }
+        // The other gateways know by now; had that failed, nothing would be done here either.
+        disconnect(user, mayComeBack: mayComeBack, call.responder)
+    }
+
+    /// Answers a read of the server API.
+    func answered(_ call: WaitingCall, _ result: Result<HistoryAnswer, RequestError>) {
+        if case .failure(let error) = result { tracer.note(call.traced, error) }
+        if case .explain(let request) = call.kind {
+            explain(request, result, call.responder)
+        } else {
+            call.answered(result, at: now)
+        }
+    }
+
+    /// Logs the traced requests of clients.
+    func noteTracedCalls() {
+        for call in engine.takeTracedCalls() { tracer.note(call) }
+    }
+
+    /// Closes the user's connections to this gateway.
+    private func disconnect(_ user: String, mayComeBack: Bool, _ responder: HTTPResponder) {
+        let count = engine.disconnect(user: user, mayComeBack: mayComeBack)
+        responder.respond(.json(200, Array("{\"disconnected\":\(count)}".utf8)))
+    }
+
+    // MARK: - The page
+
     private func answerPage(_ request: HTTPRequest, _ responder: HTTPResponder) {
-        let demo = configuration.demo
+        let demo = entrance.configuration.demo
         let isDemo = request.path == "/demo" || request.path.hasPrefix("/demo/")
         if demo.enabled, request.path == "/demo/supervisor" {
             return responder.respond(.json(200, supervisorJSON(demo.supervisor)))

@@ -5,27 +5,41 @@ import Upstream
 import WebSockets
 import Wire
 
-/// The streams of the operator's page, and when they are sent the next event.
-struct OperatorDesk {
+/// The operator's page and its event stream: who watches, and when they are sent the next event.
+/// Lives on the loop.
+final class OperatorPage {
     /// The most streams of `/events` at once.
-    static let streams = 8
+    private static let streams = 8
     /// A report takes at most this fraction (1/200) of the loop's time.
-    static let share = 200
-    static let pause = Duration.seconds(1)
+    private static let share = 200
+    private static let pause = Duration.seconds(1)
 
-    var watchers: Set<SocketID> = []
-    var hour = LastHour()
-    var nextPoint = ContinuousClock.now
-    var nextLook = ContinuousClock.now
-    var lastLook: ContinuousClock.Instant?
-    let page = PageFiles.installed("operator")
-}
+    private let engine: Engine
+    private let server: Server
+    private let board: StatusBoard
+    private let entrance: Entrance
+    private let instruments: Instruments
+    private let page = PageFiles.installed("operator")
+    private var watchers: Set<SocketID> = []
+    private var hour = LastHour()
+    private var nextPoint = ContinuousClock.now
+    private var nextLook = ContinuousClock.now
+    private var lastLook: ContinuousClock.Instant?
 
-/// The operator's page and its event stream.
-extension Driver {
+    init(
+        _ engine: Engine, _ server: Server, _ board: StatusBoard, _ entrance: Entrance,
+        _ instruments: Instruments
+    ) {
+        self.engine = engine
+        self.server = server
+        self.board = board
+        self.entrance = entrance
+        self.instruments = instruments
+    }
+
     /// Answers with a file of the page.
-    func answerOperator(_ path: String, _ responder: HTTPResponder) {
-        guard let file = desk.page?[path] else {
+    func answer(_ path: String, _ responder: HTTPResponder) {
+        guard let file = page?[path] else {
             return responder.respond(
                 .error(
                     RequestError(
@@ -51,11 +65,11 @@ extension Driver {
 
     /// Starts a stream: first the last hour, then a report once a second.
     func answerEvents(_ responder: HTTPResponder) {
-        desk.watchers = desk.watchers.filter(server.isStreaming)
-        guard desk.watchers.count < OperatorDesk.streams else {
+        watchers = watchers.filter(server.isStreaming)
+        guard watchers.count < Self.streams else {
             var response = HTTPResponse.error(
                 RequestError(
-                    .rateLimited, "at most \(OperatorDesk.streams) streams of /events at once",
+                    .rateLimited, "at most \(Self.streams) streams of /events at once",
                     retry: .later, after: 10_000))
             response.status = 503
             return responder.respond(response)
@@ -67,9 +81,9 @@ extension Driver {
                 .init("X-Content-Type-Options", "nosniff"), .init("X-Accel-Buffering", "no"),
             ])
         guard let socket = responder.stream(head) else { return }
-        desk.watchers.insert(socket)
+        watchers.insert(socket)
         server.stream(
-            Array("retry: 2000\n\n".utf8) + Self.event("hour", desk.hour.json), to: socket)
+            Array("retry: 2000\n\n".utf8) + Self.event("hour", hour.json), to: socket)
     }
 
     private static func event(_ name: String, _ json: [UInt8]) -> [UInt8] {
@@ -77,61 +91,69 @@ extension Driver {
     }
 
     /// Called every 100 ms. Without watchers it only adds a point to the plots every ten seconds.
-    func tellOperators() {
+    func tell() {
         let began = ContinuousClock.now
-        if began >= desk.nextPoint {
-            desk.nextPoint = began + .seconds(LastHour.step)
+        if began >= nextPoint {
+            nextPoint = began + .seconds(LastHour.step)
             takePoint()
         }
-        guard !desk.watchers.isEmpty, began >= desk.nextLook else { return }
-        desk.watchers = desk.watchers.filter(server.isStreaming)
-        let takers = desk.watchers.filter(server.takesPiece)
+        guard !watchers.isEmpty, began >= nextLook else { return }
+        watchers = watchers.filter(server.isStreaming)
+        let takers = watchers.filter(server.takesPiece)
         guard !takers.isEmpty else { return }
-        let span = desk.lastLook.map { began - $0 } ?? .seconds(1)
-        desk.lastLook = began
+        let span = lastLook.map { began - $0 } ?? .seconds(1)
+        lastLook = began
         let event = Self.event("now", report(after: span).json)
         for socket in takers { server.stream(event, to: socket) }
         let cost = ContinuousClock.now - began
-        desk.nextLook = began + max(OperatorDesk.pause, cost * OperatorDesk.share)
+        nextLook = began + max(Self.pause, cost * Self.share)
     }
 
     private func takePoint() {
         let report = engine.report
         let accounting = report.settledAccounting
         let figures = report.figures
+        let measured = instruments.measurements
         let counts = LastHour.Counts(
-            requests: figures.requests, changes: measurements.changes, written: accounting.written,
-            coalesced: accounting.coalesced, failedFetches: measurements.failedFetches,
-            turn: measurements.turn, fanout: measurements.fanout, fetch: measurements.fetch,
-            operation: measurements.operation)
-        guard let point = desk.hour.take(counts, connections: report.sessionCount, at: now()) else {
+            requests: figures.requests, changes: measured.changes, written: accounting.written,
+            coalesced: accounting.coalesced, failedFetches: measured.failedFetches,
+            turn: measured.turn, fanout: measured.fanout, fetch: measured.fetch,
+            operation: measured.operation)
+        guard
+            let point = hour.take(
+                counts, connections: report.sessionCount, at: instruments.clock.now())
+        else {
             return
         }
-        for socket in desk.watchers {
+        for socket in watchers {
             server.stream(Self.event("point", LastHour.json(of: point)), to: socket)
         }
     }
 
     private func report(after span: Duration) -> OperatorReport {
         let overview = engine.report.overview(OperatorReport.named)
-        let snapshot = snapshot(overview.totals, blocked: overview.blocked)
+        let snapshot = board.snapshot(overview.totals, blocked: overview.blocked)
         return OperatorReport(
-            at: timeOfDay, snapshot: snapshot, overview: overview, span: span / .seconds(1),
+            at: instruments.clock.timeOfDay, snapshot: snapshot, overview: overview,
+            span: span / .seconds(1),
             gaps: snapshot.sync.openGaps > 0 ? engine.report.openGaps() : [],
-            limits: limits(snapshot, overview), point: desk.hour.points.last,
-            notices: log.notices.latest, name: { [engine] in engine.publicName(of: $0) })
+            limits: limits(snapshot, overview), point: hour.points.last,
+            notices: instruments.log.notices.latest, name: { [engine] in engine.publicName(of: $0) }
+        )
     }
 
     private func limits(_ snapshot: Snapshot, _ overview: Overview) -> [OperatorReport.Limit] {
-        let limits = configuration.limits
+        let limits = entrance.configuration.limits
         var rows = [
             OperatorReport.Limit(
-                name: "Connections", key: "limits.connections", used: Double(snapshot.sessions),
+                name: "Connections", key: "limits.connections",
+                used: Double(snapshot.clients.sessions),
                 limit: Double(limits.connections),
                 remedy: "Add a gateway, or raise it with LimitNOFILE."),
             OperatorReport.Limit(
-                name: "Descriptors", key: "LimitNOFILE", used: Double(snapshot.descriptors),
-                limit: Double(snapshot.descriptorLimit), remedy: "Raise LimitNOFILE (ulimit -n)."),
+                name: "Descriptors", key: "LimitNOFILE", used: Double(snapshot.process.descriptors),
+                limit: Double(snapshot.process.descriptorLimit),
+                remedy: "Raise LimitNOFILE (ulimit -n)."),
             OperatorReport.Limit(
                 name: "HTTP requests at once", key: "limits.http_connections",
                 used: Double(server.requestsUnderWay), limit: Double(limits.httpConnections),
@@ -143,10 +165,10 @@ extension Driver {
                 limit: Double(limits.outboxHard),
                 remedy: "Nothing: it is told a gap, and is closed at the limit."),
             OperatorReport.Limit(
-                name: "Streams of this page", key: "", used: Double(desk.watchers.count),
-                limit: Double(OperatorDesk.streams), remedy: "Close pages that nobody looks at."),
+                name: "Streams of this page", key: "", used: Double(watchers.count),
+                limit: Double(Self.streams), remedy: "Close pages that nobody looks at."),
         ]
-        if let queue = snapshot.faults.notificationQueue {
+        if let queue = snapshot.upstream.faults.notificationQueue {
             rows.append(
                 OperatorReport.Limit(
                     name: "Notification queue of Postgres", key: "pg_notification_queue_usage()",

@@ -26,14 +26,14 @@ struct TracedRequest {
 
 /// Log lines that connect a caller's traces to what the gateway did. Requests without a
 /// `traceparent` have none.
-extension Driver {
-    /// Logs the traced requests of clients.
-    func noteTracedCalls() {
-        for call in engine.takeTracedCalls() {
-            note(
-                call.error, call.trace, "\(call.method.rawValue)",
-                ("conversation", call.conversation ?? ""), ("user", call.user))
-        }
+struct CallTracer {
+    let log: Logger
+
+    /// Logs a traced request of a client.
+    func note(_ call: TracedCall) {
+        note(
+            call.error, call.trace, "\(call.method.rawValue)",
+            ("conversation", call.conversation ?? ""), ("user", call.user))
     }
 
     /// Logs that a request of the server API was refused, or failed.

@@ -1,0 +1,85 @@
+import Engine
+import Ports
+import Upstream
+import Wire
+
+/// What the engine and the server API ask of the upstream: gathered in a turn and handed over at
+/// its end. Calls of the server API wait here for their results, by token. Lives on the loop.
+final class OriginCalls {
+    /// Tokens of the server API begin here; those of the engine are below.
+    private static let firstToken: UInt64 = 1 << 63
+
+    let upstream: any Upstream
+    private let turns: TurnRunner
+    private let instruments: Instruments
+    /// Calls of this turn that were not handed to the upstream yet.
+    private var calls: [UpstreamCall] = []
+    private var nextToken = OriginCalls.firstToken
+    /// Calls of the server API that wait for the upstream, by token.
+    private var waiting: [UInt64: WaitingCall] = [:]
+
+    init(_ upstream: any Upstream, _ turns: TurnRunner, _ instruments: Instruments) {
+        self.upstream = upstream
+        self.turns = turns
+        self.instruments = instruments
+    }
+
+    /// Hands over the calls that this turn has made so far.
+    func handOver() {
+        guard !calls.isEmpty else { return }
+        upstream.submit(calls)
+        calls.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: - The engine
+
+    func perform(_ effect: Turn.UpstreamEffect) {
+        switch effect {
+        case .perform(let token, let operation, let caller):
+            perform(operation, by: caller, token: token)
+        case .publish(let event):
+            upstream.publish(event)
+        case .fetch(let token, let query):
+            instruments.measurements.asked(token)
+            calls.append(.ask(query, token: token))
+        case .subscribe(let conversation):
+            upstream.subscribe(conversation)
+        case .unsubscribe(let conversation):
+            upstream.unsubscribe(conversation)
+        case .subscribeList(let user):
+            upstream.subscribeList(of: user)
+        case .unsubscribeList(let user):
+            upstream.unsubscribeList(of: user)
+        case .forkEpoch(let token, let head, let conversation):
+            instruments.log.warning(
+                "origin lost changes; clients load it again", ["conversation": conversation])
+            upstream.forkEpoch(head, conversation: conversation, token: token)
+        }
+    }
+
+    /// Queues an operation for the upstream, which answers under the token.
+    func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
+        instruments.measurements.asked(token)
+        turns.noteOperation()
+        calls.append(.perform(operation, by: caller, token: token))
+    }
+
+    // MARK: - The server API
+
+    /// Registers a call of the server API.
+    /// - Returns: its token.
+    func wait(_ call: WaitingCall) -> UInt64 {
+        nextToken += 1
+        waiting[nextToken] = call
+        instruments.measurements.asked(nextToken)
+        return nextToken
+    }
+
+    /// Asks the upstream's history for a call of the server API.
+    func ask(_ query: HistoryQuery, for call: WaitingCall) {
+        calls.append(.ask(query, token: wait(call)))
+    }
+
+    /// Takes the call that waits under the token; nil if the engine asked.
+    func finish(_ token: UInt64) -> WaitingCall? { waiting.removeValue(forKey: token) }
+}
