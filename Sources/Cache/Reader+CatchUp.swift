@@ -20,10 +20,10 @@ extension Reader {
         _ log: LogRow, _ have: Have, limit: Int, bytes: Int
     ) throws(CacheError) -> CatchUp {
         let head = log.head
-        let standing = try standing(log)
+        let standing = try coverage.standing(log)
         // Messages above a hole would hide it.
         let hole = standing.places.run(at: standing.highest).map { $0.low - 1 } ?? standing.highest
-        let isKnown = try confirmation(log, of: have.head) ?? true
+        let isKnown = try coverage.confirmation(log, of: have.head) ?? true
         guard isKnown, have.asOf <= have.head.rev else {
             let tail = try rows.messages.below(
                 log.cid, standing.highest + 1, above: hole, limit: limit, bytes: bytes)
@@ -35,7 +35,7 @@ extension Reader {
         var read = CatchUp(isConfirmed: true, head: head)
         // A catch-up stores values above the position before the stream delivers them. A holder
         // that resumes in between, even with the stream's own `asOf`, would get them from nobody.
-        if !known.isEmpty, !isOrigin || have.asOf < head.rev {
+        if !known.isEmpty, !coverage.isOrigin || have.asOf < head.rev {
             try readChanges(log, inside: known, since: have.asOf, limit, bytes, into: &read)
         }
         read.outdated = read.outdated.union(runs.subtracting(known))

@@ -13,8 +13,8 @@ package final class Reader {
     /// The most bytes that the messages of one answer may take; an answer holds those that fit, and
     /// at least one.
     let bytes: Int
-    /// Whether the file is the log itself, which is always complete.
-    let isOrigin: Bool
+    /// How far the file may be believed.
+    let coverage: CacheCoverage
     private let connection: Connection
     private let begin: Statement
     private let end: Statement
@@ -28,7 +28,7 @@ package final class Reader {
         end = try connection.prepare("COMMIT")
         rows = try Rows(connection)
         self.bytes = bytes
-        isOrigin = store.isOrigin
+        coverage = CacheCoverage(rows: rows, isOrigin: store.isOrigin)
     }
 
     /// Answers from the cache.
@@ -42,7 +42,7 @@ package final class Reader {
                 return .loaded(
                     Loaded(
                         record: try rows.record(log, isWhole: true), head: log.head,
-                        lastMessage: try rows.lastMessage(log), cached: try cached(log)))
+                        lastMessage: try rows.lastMessage(log), cached: try coverage.cached(log)))
             case .page(let id, let request):
                 return .page(try page(try log(id), request))
             case .catchUp(let id, let have, let limit, let bytes):
@@ -65,7 +65,7 @@ package final class Reader {
             case .place(let id, let message):
                 return .place(try rows.messages.place(try log(id).cid, id: message))
             case .confirm(let id, let head):
-                return .confirmation(try confirmation(try log(id), of: head))
+                return .confirmation(try coverage.confirmation(try log(id), of: head))
             }
         }
     }

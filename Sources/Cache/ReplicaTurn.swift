@@ -178,7 +178,7 @@ final class ReplicaTurn {
     private func follow(
         _ step: RecordStep, _ record: Record, _ members: Int, _ log: inout LogRow
     ) throws(CacheError) {
-        for user in step.removed { try writes.leave(user, log) }
+        for user in step.removed { try writes.members.leave(user, log) }
         let admins = Set(record.admins.map(\.id))
         var last = try statements.lastPlace(log.cid)
         for user in step.joined {
@@ -221,7 +221,7 @@ final class ReplicaTurn {
                 ReplicaStatements.Seat(user: user, isAdmin: isAdmin, place: last), log,
                 at: record.updatedAt)
         }
-        for user in present.keys { try writes.leave(user.text, log) }
+        for user in present.keys { try writes.members.leave(user.text, log) }
         log.members = seated.count
     }
 

@@ -117,10 +117,12 @@ extension Configuration {
         func add(_ key: String, _ text: String) {
             problems.append(.init(.whole, key: key, text))
         }
-        if options?.password != nil, redis.passwordFile != nil {
+        if options?.login.password != nil, redis.passwordFile != nil {
             add("upstream.redis.password_file", "not accepted with a password in the url")
         }
-        if let options, options.user != nil, options.password == nil, redis.passwordFile == nil {
+        if let options, options.login.user != nil, options.login.password == nil,
+            redis.passwordFile == nil
+        {
             add("upstream.redis.password_file", "missing (the url names a user and no password)")
         }
         if options?.tls == nil, redis.tls != .init() {

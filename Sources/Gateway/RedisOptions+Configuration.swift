@@ -15,7 +15,7 @@ extension RedisOptions {
         prefix = redis.prefix
         retain = redis.retain
         retainIds = redis.retainIds
-        passwordFile = redis.passwordFile
+        login.passwordFile = redis.passwordFile
         tls?.authorities = redis.tls.caFile
         tls?.certificate = redis.tls.certificate
         tls?.key = redis.tls.key

@@ -64,8 +64,8 @@ import Wire
         try server.ask(["ACL", "SETUSER", "gate"] + rights)
         let notices = Collected()
         let options = try server.options {
-            $0.user = "gate"
-            $0.password = "any"
+            $0.login.user = "gate"
+            $0.login.password = "any"
         }
         let subject = Subject(Redis(options) { notices.add($0.text) })
         let began = ContinuousClock.now

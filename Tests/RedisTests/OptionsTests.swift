@@ -8,18 +8,18 @@ import Wire
     @Test func theUrlIsReadWithAllItsParts() throws {
         let whole = try RedisOptions(url: "redis://me:p%40ss%3A@example.org:7000/3")
         #expect(whole.address == .init(host: "example.org", port: 7000))
-        #expect(whole.user == "me" && whole.password == "p@ss:" && whole.database == 3)
+        #expect(whole.login.user == "me" && whole.login.password == "p@ss:" && whole.database == 3)
         let short = try RedisOptions(url: "redis://localhost")
         #expect(short.address == .init(host: "localhost", port: 6379))
-        #expect(short.user == nil && short.password == nil && short.database == 0)
+        #expect(short.login.user == nil && short.login.password == nil && short.database == 0)
         let six = try RedisOptions(url: "redis://:secret@[::1]:6380/")
-        #expect(six.address == .init(host: "::1", port: 6380) && six.password == "secret")
+        #expect(six.address == .init(host: "::1", port: 6380) && six.login.password == "secret")
     }
 
     @Test func withTLSTheSchemeSaysSo() throws {
         #expect(try RedisOptions(url: "redis://localhost").tls == nil)
         let tls = try RedisOptions(url: "rediss://me@localhost:7000")
-        #expect(tls.tls != nil && tls.user == "me" && tls.password == nil)
+        #expect(tls.tls != nil && tls.login.user == "me" && tls.login.password == nil)
     }
 
     @Test(arguments: [

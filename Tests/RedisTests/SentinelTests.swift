@@ -53,8 +53,8 @@ import Wire
             return ways[0].port
         }
         let subject = try servers.subject {
-            $0.user = "gateway"
-            $0.password = "secret"
+            $0.login.user = "gateway"
+            $0.login.password = "secret"
         }
         try subject.conversation()
         let generation = try subject.subscribe()

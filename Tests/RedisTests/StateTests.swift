@@ -79,7 +79,7 @@ import Wire
 
     @Test func aWrongPasswordIsSaidUntilItIsTheRightOne() throws {
         try server.ask("CONFIG", "SET", "requirepass", "right")
-        let subject = try subject { $0.password = "wrong-secret" }
+        let subject = try subject { $0.login.password = "wrong-secret" }
         try notices.wait(for: "refused (WRONGPASS)")
         expectOffline(subject)
         expectTrouble("refused (WRONGPASS)", of: subject)
@@ -266,7 +266,7 @@ import Wire
         let wrong = try subject {
             $0.address = node.address
             $0.isCluster = true
-            $0.password = "wrong-secret"
+            $0.login.password = "wrong-secret"
         }
         expectTrouble("refused (WRONGPASS)", of: wrong)
     }

@@ -49,11 +49,11 @@ import Wire
             all.begin()
             all.ask(topic, true)
         }
-        all.refuse { $0 == self.a }
+        all.refuse { [a] in $0 == a }
         #expect(all.refused == [a])
         #expect(all.acknowledged(b, true) == .held)
         // The answer to something that nobody waits for.
-        all.refuse { $0 == self.a }
+        all.refuse { [a] in $0 == a }
         #expect(all.held == [b])
     }
 

@@ -167,7 +167,7 @@ import Wire
             }
         }
         try write("first\n")
-        let subject = Subject(Redis(try server.options { $0.passwordFile = file }))
+        let subject = Subject(Redis(try server.options { $0.login.passwordFile = file }))
         try subject.waitUntilOnline()
         try server.ask("CONFIG", "SET", "requirepass", "second", password: "first")
         try write("second\n")

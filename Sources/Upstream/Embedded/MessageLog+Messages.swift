@@ -29,14 +29,15 @@ extension MessageLog {
         let new = fates.count { if case .new = $0 { true } else { false } }
         if new > 0 { log.touched = try touch(messages: new) }
         var sent: [EncodedMessage] = []
-        var markers: [[UInt8]: Marker] = [:]
+        var markers: [[UInt8]: BatchState.Marker] = [:]
         for (message, fate) in zip(messages, fates) {
             switch fate {
             case .known(let known): sent.append(known)
             case .repeated(let earlier): sent.append(sent[earlier])
             case .new(let id, let hash):
                 let encoded = try append(message, id, hash, to: &log, at: at)
-                markers[message.author.exactID] = Marker(user: message.author, seq: encoded.seq)
+                markers[message.author.exactID] = BatchState.Marker(
+                    user: message.author, seq: encoded.seq)
                 sent.append(encoded)
             }
         }

@@ -211,15 +211,15 @@ extension MessageLog {
     private func write(
         _ members: MembershipChange, _ described: [MemberRow], _ log: LogRow, _ at: Timestamp
     ) throws(CacheError) {
-        for user in members.leaving { try writes.leave(user, log) }
-        for row in described { try writes.update(row, log) }
+        for user in members.leaving { try writes.members.leave(user, log) }
+        for row in described { try writes.members.update(row, log) }
         for participant in members.joining { try join(participant, isAdmin: false, log, at) }
         for (isAdmin, users) in [(true, members.promoting), (false, members.demoting)] {
             for user in users {
                 guard var row = try rows.members.member(log.cid, user) else { continue }
                 row.isAdmin = isAdmin
                 row.updatedAt = at
-                try writes.update(row, log)
+                try writes.members.update(row, log)
             }
         }
     }
@@ -227,7 +227,7 @@ extension MessageLog {
     private func join(
         _ participant: NewParticipant, isAdmin: Bool, _ log: LogRow, _ at: Timestamp
     ) throws(CacheError) {
-        try writes.join(
+        try writes.members.join(
             MemberRow(
                 user: participant.user, isAdmin: isAdmin, name: participant.name,
                 metadata: participant.metadata, unknown: participant.unknown, createdAt: at,

@@ -24,13 +24,10 @@ final class MessageLog: BatchWork {
     private let purge: Purge
     private let reader: Reader
     private let outlet: Outlet
-    private var feed: [FeedEvent] = []
-    private var results: [UpstreamOutput] = []
-    /// State written at the end of the batch; see `MessageLog+Batch`.
-    var list: List?
-    var sending: Sending?
-    /// The number of changes of the list so far.
-    var touches = 0
+    /// What the batch publishes and answers once it is committed.
+    private var outputs = BatchOutputs()
+    /// What is written at the end of the batch.
+    var pending = BatchState()
     private(set) var isTidyingDue = true
 
     init(
@@ -54,7 +51,7 @@ final class MessageLog: BatchWork {
     var limits: LogLimits { present.value }
 
     /// Publishes the event once the batch is committed.
-    func tell(_ event: FeedEvent) { feed.append(event) }
+    func tell(_ event: FeedEvent) { outputs.feed.append(event) }
 
     // MARK: batches
 
@@ -71,15 +68,15 @@ final class MessageLog: BatchWork {
         let before = changes
         do {
             let outcome = try perform(operation, by: caller)
-            results.append(.performed(token: token, .success(outcome)))
+            outputs.results.append(.performed(token: token, .success(outcome)))
         } catch let error as RequestError where changes == before {
-            results.append(.performed(token: token, .failure(error)))
+            outputs.results.append(.performed(token: token, .failure(error)))
         } catch let error as CacheError {
             throw error
         } catch  where changes == before {
             // A stored message that can't be decoded; other messages are unaffected.
             let error = RequestError(.internal, "what is stored can't be read")
-            results.append(.performed(token: token, .failure(error)))
+            outputs.results.append(.performed(token: token, .failure(error)))
         } catch {
             // An error after the first row was written: the whole batch is rolled back.
             throw CacheError(
@@ -89,7 +86,7 @@ final class MessageLog: BatchWork {
     }
 
     /// Rises with every change, whether written already or left to the end of the batch.
-    private var changes: Int { connection.totalChanges + touches }
+    private var changes: Int { connection.totalChanges + pending.touches }
 
     func settle() throws(CacheError) {
         try settleSends()
@@ -97,14 +94,11 @@ final class MessageLog: BatchWork {
     }
 
     func committed(_ jobs: [Job]) {
-        var outputs = feed.map(UpstreamOutput.feed)
-        outputs += results
-        finish(jobs, outputs)
+        finish(jobs, outputs.feed.map(UpstreamOutput.feed) + outputs.results)
     }
 
     func rolledBack(_ jobs: [Job], because error: CacheError) {
-        sending = nil
-        list = nil
+        pending.drop()
         let refusal = error.isOfTheDisk ? Self.unwritable : RequestError.originUnavailable
         let failures = jobs.compactMap { job -> UpstreamOutput? in
             guard case .perform(_, _, let token) = job else { return nil }
@@ -119,10 +113,9 @@ final class MessageLog: BatchWork {
 
     /// Delivers events and results, then answers the batch's questions from the file as it is now:
     /// nobody's events wait for somebody else's question.
-    private func finish(_ jobs: [Job], _ outputs: [UpstreamOutput]) {
-        feed.removeAll(keepingCapacity: true)
-        results.removeAll(keepingCapacity: true)
-        outlet.deliver(outputs)
+    private func finish(_ jobs: [Job], _ told: [UpstreamOutput]) {
+        outputs.removeAll()
+        outlet.deliver(told)
         var answers: [UpstreamOutput] = []
         for case .ask(let query, let token) in jobs {
             answers.append(
@@ -156,5 +149,89 @@ final class MessageLog: BatchWork {
         _ = try touch()
         try settle()
         isTidyingDue = true
+    }
+
+    // MARK: written at the end of the batch
+
+    /// Counts one change of the list.
+    /// - Returns: its rev in the list.
+    func touch(messages: Int = 0) throws(CacheError) -> Int {
+        var list: BatchState.List
+        if let known = pending.list {
+            list = known
+        } else {
+            let stored = try writes.list()
+            list = BatchState.List(rev: stored.rev, mark: stored.mark)
+        }
+        list.rev += 1
+        list.messages += messages
+        if list.mark != mark {
+            try writes.markList(from: list.rev, mark)
+            list.mark = mark
+        }
+        pending.list = list
+        pending.touches += 1
+        return list.rev
+    }
+
+    func settleList() throws(CacheError) {
+        guard let list = pending.list else { return }
+        // Cleared first: if the write fails, a retry must not find it.
+        pending.list = nil
+        try writes.write(list: list.rev, messages: list.messages)
+    }
+
+    /// Whether the operation sends to the same conversation as the jobs before it.
+    func isContinued(by operation: Operation) -> Bool {
+        guard case .send(let id, _) = operation, let sending = pending.sending else { return false }
+        return sending.log.id.isSameID(id)
+    }
+
+    /// Like `open`, for sends: uses what earlier sends of the batch to this conversation have read.
+    func openToSend(_ id: String, by caller: Caller) throws -> Access {
+        guard let sending = pending.sending else {
+            let access = try open(id, by: caller)
+            pending.sending = BatchState.Sending(log: access.log)
+            if let user = access.user { pending.sending?.members.insert(user.exactID) }
+            return access
+        }
+        guard case .user(let user) = caller else {
+            return Access(log: sending.log, user: nil, isAdmin: true)
+        }
+        if !sending.members.contains(user.exactID) {
+            _ = try open(id, by: caller)
+            pending.sending?.members.insert(user.exactID)
+        }
+        return Access(log: sending.log, user: user, isAdmin: false)
+    }
+
+    /// Records the conversation's new head and that the authors have read up to their messages.
+    func noteSends(_ log: LogRow, _ markers: [[UInt8]: BatchState.Marker]) {
+        pending.sending?.log = log
+        pending.sending?.markers.merge(markers) { $1 }
+        pending.sending?.isChanged = true
+    }
+
+    func settleSends() throws(CacheError) {
+        guard let sending = pending.sending else { return }
+        pending.sending = nil
+        guard sending.isChanged else { return }
+        let log = sending.log
+        try writes.update(log)
+        for marker in sending.markers.values {
+            try writes.members.raiseMarker(
+                marker.user, to: marker.seq, log, at: log.activity, isSent: true)
+        }
+    }
+}
+
+/// What a batch publishes and answers once it is committed.
+private struct BatchOutputs {
+    var feed: [FeedEvent] = []
+    var results: [UpstreamOutput] = []
+
+    mutating func removeAll() {
+        feed.removeAll(keepingCapacity: true)
+        results.removeAll(keepingCapacity: true)
     }
 }

@@ -121,7 +121,7 @@ final class ClusterTopology: Sendable {
     private static func ask(
         _ connection: RedisConnection, _ options: RedisOptions, _ askedAt: ContinuousClock.Instant
     ) throws(RedisError) -> ClusterView {
-        let commands = [try options.login(), .words("CLUSTER", "NODES")].compactMap { $0 }
+        let commands = [try options.login.command(), .words("CLUSTER", "NODES")].compactMap { $0 }
         let replies = try connection.exchange(commands, until: askedAt + options.deadline)
         if replies.last?.errorCode == "ERR" {
             throw RedisError(

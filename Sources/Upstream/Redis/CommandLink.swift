@@ -20,6 +20,13 @@ final class CommandLink: @unchecked Sendable {
     /// How many times per deadline the server's identity is checked.
     static let pulses = 4
 
+    /// Who answers, as far as it is known.
+    private struct Server {
+        var identity: RedisIdentity?
+        /// The last origin id that lay beside the data.
+        var origin: (key: String, id: String)?
+    }
+
     private struct Waiting {
         var jobs = CommandQueue()
         var isStopped = false
@@ -37,21 +44,13 @@ final class CommandLink: @unchecked Sendable {
     private let wakeup = Wakeup()
     private let waiting = Mutex(Waiting())
 
-    private var onTheirWay = Fifo<CommandJob>()
-    /// In-flight counts: long jobs, short jobs, and the bytes of all pieces.
-    private var longOnTheirWay = 0
-    private var shortOnTheirWay = 0
-    private var bytesOnTheirWay = 0
+    private var inFlight = JobsInFlight()
     /// The time of the last replies.
     private var repliedAt = ContinuousClock.now
-    private var backoff: Backoff
-    /// The server's identity, and the last origin id that lay beside the data.
-    private var identity: RedisIdentity?
-    private var origin: (key: String, id: String)?
+    private var retries: Retries
+    private var server = Server()
     /// Why the connection must be closed, if a reply showed that.
     private var rejection: RedisError?
-    /// The last try found no master.
-    private var lacksMaster = false
     private var memory: MemoryPolicy
 
     init(
@@ -64,8 +63,7 @@ final class CommandLink: @unchecked Sendable {
         self.notice = notice
         self.changed = changed
         memory = MemoryPolicy(options)
-        backoff = Backoff(
-            base: options.backoffBase, limit: min(options.backoffMax, Backoff.longest))
+        retries = Retries(of: .commands, options)
     }
 
     func start() { queue.async { self.run() } }
@@ -99,23 +97,20 @@ final class CommandLink: @unchecked Sendable {
     private var isIdle: Bool { waiting.withLock { $0.jobs.count == 0 } }
 
     private func run() {
-        var nextTry = ContinuousClock.now
-        var tried = nextTry
         while !(isStopped && isIdle) {
-            let now = ContinuousClock.now
-            if isDue(nextTry, since: tried) {
-                tried = now
+            if retries.isDue(links, master) {
+                retries.began()
                 do throws(RedisError) {
                     try serve()
+                    retries.failed(nil)
                 } catch {
                     lost(error)
+                    retries.failed(error)
                 }
-                nextTry = .now + backoff.failed()
             } else {
-                expire(now)
+                expire(.now)
                 _ = Wakeup.poll(
-                    nil, writing: false, wakeup,
-                    until: min(nextTry, nextDeadline, now + Self.glance))
+                    nil, writing: false, wakeup, until: min(retries.wait, nextDeadline))
                 // When stopping, queued jobs don't wait for a server to come back.
                 if isStopped { expire(.now + options.deadline) }
             }
@@ -124,20 +119,6 @@ final class CommandLink: @unchecked Sendable {
         _ = links.isOver("commands")
         _ = links.isOver("eviction")
         expire(.now + options.deadline)
-    }
-
-    /// How often a waiting link checks for signs that the server is back.
-    private static let glance = Duration.milliseconds(100)
-
-    /// Whether to try again: the backoff is over, or another link has reached the server.
-    private func isDue(_ nextTry: ContinuousClock.Instant, since tried: ContinuousClock.Instant)
-        -> Bool
-    {
-        let now = ContinuousClock.now
-        if now >= nextTry { return true }
-        guard now >= tried + options.backoffBase else { return false }
-        return links.hasUp(besides: .commands, since: tried)
-            || lacksMaster && master.master(at: now) != nil
     }
 
     private var nextDeadline: ContinuousClock.Instant {
@@ -161,15 +142,13 @@ final class CommandLink: @unchecked Sendable {
 
     /// The connection broke: the results of jobs in flight are unknown.
     private func lost(_ error: RedisError) {
-        lacksMaster = error == .noMaster
         links.commandsClosed(isDemoted: error.code == .notMaster)
         changed()
         if let line = links.line("commands", error.description) {
             notice(RedisNotice(.error, line))
         }
-        identity = nil
-        while let job = onTheirWay.popFirst() { finish(job, .failure(.fateUnknown)) }
-        (longOnTheirWay, shortOnTheirWay, bytesOnTheirWay) = (0, 0, 0)
+        server.identity = nil
+        while let job = inFlight.popFirst() { finish(job, .failure(.fateUnknown)) }
     }
 
     /// Connects and works until the connection breaks.
@@ -194,13 +173,13 @@ final class CommandLink: @unchecked Sendable {
             try connection.flush()
             let ready = Wakeup.poll(
                 connection.descriptor, writing: connection.hasOutput, wakeup,
-                until: min(nextPulse, onTheirWay.first?.deadline ?? nextPulse))
+                until: min(nextPulse, inFlight.first?.deadline ?? nextPulse))
             if ready.isReadable {
                 for reply in try connection.receive() { received(reply, session) }
                 repliedAt = .now
             }
             if let rejection { throw rejection }
-            if let late = onTheirWay.first, late.deadline <= .now {
+            if let late = inFlight.first, late.deadline <= .now {
                 guard ContinuousClock.now < repliedAt + options.deadline else {
                     throw RedisError(
                         .deadline, doing: "ask", on: "\(address)", seen: "no reply in time",
@@ -214,7 +193,7 @@ final class CommandLink: @unchecked Sendable {
     /// The oldest job in flight is late while others are answered: it alone fails. Its replies are
     /// still to come.
     private func giveUp() {
-        let late = onTheirWay.withFirst { job -> CommandJob? in
+        let late = inFlight.withFirst { job -> CommandJob? in
             defer {
                 job.isGivenUp = true
                 job.deadline = .now + options.deadline
@@ -233,13 +212,14 @@ final class CommandLink: @unchecked Sendable {
         if links.isOver("commands") {
             notice(RedisNotice(.info, "commands go to Redis at \(session.connection.address)"))
         }
-        backoff.succeeded()
+        retries.succeeded()
     }
 
     private func found(_ identity: RedisIdentity, _ askedAt: ContinuousClock.Instant) {
         links.confirmed(identity, askedAt: askedAt)
-        guard identity != self.identity else { return }
-        if let origin, !origin.id.isEmpty, origin.key == identity.key, origin.id != identity.origin
+        guard identity != server.identity else { return }
+        if let origin = server.origin, !origin.id.isEmpty, origin.key == identity.key,
+            origin.id != identity.origin
         {
             notice(
                 RedisNotice(
@@ -248,18 +228,18 @@ final class CommandLink: @unchecked Sendable {
                         + " server answers there (another id lies beside it; clients forget what"
                         + " they held, so restore its backup)"))
         }
-        origin = (identity.key, identity.origin)
-        self.identity = identity
+        server.origin = (identity.key, identity.origin)
+        server.identity = identity
         changed()
     }
 
     /// Sends queued jobs, as far as the window allows.
     private func take(for session: RedisSession) {
-        while bytesOnTheirWay < Self.window {
+        while inFlight.bytes < Self.window {
             let next = waiting.withLock {
                 $0.jobs.next(
-                    withLong: longOnTheirWay < CommandQueue.longPieces,
-                    withShort: shortOnTheirWay < CommandQueue.shortJobs)
+                    withLong: inFlight.long < CommandQueue.longPieces,
+                    withShort: inFlight.short < CommandQueue.shortJobs)
             }
             guard let job = next else { return }
             append(job, to: session)
@@ -273,17 +253,11 @@ final class CommandLink: @unchecked Sendable {
             session.connection.append(command, digests: session.digests)
         }
         job.deadline = .now + options.deadline
-        departed(job)
-    }
-
-    private func departed(_ job: CommandJob) {
-        if job.isLong { longOnTheirWay += 1 } else { shortOnTheirWay += 1 }
-        bytesOnTheirWay += job.pieceBytes
-        onTheirWay.append(job)
+        inFlight.append(job)
     }
 
     private func received(_ reply: RedisReply, _ session: RedisSession) {
-        let isWhole = onTheirWay.withFirst { job in
+        let isWhole = inFlight.withFirst { job in
             job.replies.append(reply)
             return job.isAnswered
         }
@@ -293,9 +267,7 @@ final class CommandLink: @unchecked Sendable {
                 seen: "a reply to nothing", detail: "RESP2")
             return
         }
-        guard isWhole, let job = onTheirWay.popFirst() else { return }
-        if job.isLong { longOnTheirWay -= 1 } else { shortOnTheirWay -= 1 }
-        bytesOnTheirWay -= job.pieceBytes
+        guard isWhole, let job = inFlight.popFirst() else { return }
         let replies = job.replies[job.piece]
         if !job.isGivenUp, replies.contains(where: { $0.errorCode == "NOSCRIPT" }) {
             return repeatWithScripts(job, session)
@@ -334,7 +306,7 @@ final class CommandLink: @unchecked Sendable {
             })
         waiting.withLock { $0.jobs.begin(again) }
         for command in again.advance() { session.connection.append(command) }
-        departed(again)
+        inFlight.append(again)
     }
 
     /// Logs a memory policy by which the server may evict our keys.
@@ -376,7 +348,7 @@ final class CommandLink: @unchecked Sendable {
             guard info["role"] == "master" else { return self.rejection = .noMaster }
             // The key is migrating to another node; that says nothing about this one.
             let isUnknown = replies[1].errorCode != nil
-            let id = isUnknown ? self.identity?.origin : replies[1].string
+            let id = isUnknown ? self.server.identity?.origin : replies[1].string
             self.found(
                 RedisIdentity(
                     process: process, replication: info["master_replid"] ?? "", key: key,

@@ -30,54 +30,44 @@ final class FeedLink: @unchecked Sendable {
         var isRetired = false
     }
 
+    /// Who hears of the link, on its thread.
+    struct Listener: Sendable {
+        let notice: @Sendable (RedisNotice) -> Void
+        let deliver: @Sendable ([UpstreamOutput]) -> Void
+        /// The links' state may have changed.
+        let report: @Sendable () -> Void
+        /// The server says that a slot is not its own.
+        var strayed: @Sendable () -> Void = {}
+    }
+
     private let options: RedisOptions
     private let master: any MasterSource
     private let links: LinkPair
     private let watch: DisconnectWatch
     private let keys: RedisKeys
-    private let notice: @Sendable (RedisNotice) -> Void
-    private let deliver: @Sendable ([UpstreamOutput]) -> Void
-    /// Called on the link's thread: `report` when the links' state may have changed, `strayed` when
-    /// the server says that a slot is not its own.
-    private let report: @Sendable () -> Void
-    private let strayed: @Sendable () -> Void
+    private let listener: Listener
     private let queue = DispatchQueue(label: "gapless.redis.feed", qos: .userInitiated)
     private let wakeup = Wakeup()
     private let wanted = Mutex(Wanted())
 
-    private var backoff: Backoff
+    private var retries: Retries
     private var subscriptions = Subscriptions()
     private var generation = 0
     /// Whether the server has stopped a subscription that this generation promised.
     private var isRenewalDue = false
-    /// When refused subscriptions are requested again.
-    private var askAgainAt: ContinuousClock.Instant?
-    /// When the newest answered ping was sent: everything published before has arrived.
-    private var provenAt = ContinuousClock.now
-    /// The last try found no master.
-    private var lacksMaster = false
-    private var pingSentAt: ContinuousClock.Instant?
-    /// The last command for subscriptions that was sent before the ping, and is answered before.
-    private var pingedAfter = 0
+    private var ping = FeedPing()
 
     init(
         _ options: RedisOptions, master: any MasterSource, links: LinkPair,
-        _ watch: DisconnectWatch,
-        notice: @escaping @Sendable (RedisNotice) -> Void,
-        deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
-        report: @escaping @Sendable () -> Void, strayed: @escaping @Sendable () -> Void
+        _ watch: DisconnectWatch, _ listener: Listener
     ) {
         self.options = options
         self.master = master
         self.links = links
         self.watch = watch
-        self.notice = notice
-        self.deliver = deliver
-        self.report = report
-        self.strayed = strayed
+        self.listener = listener
         keys = RedisKeys(options)
-        backoff = Backoff(
-            base: options.backoffBase, limit: min(options.backoffMax, Backoff.longest))
+        retries = Retries(of: .feed, options)
     }
 
     func start() { queue.async { self.run() } }
@@ -126,58 +116,43 @@ final class FeedLink: @unchecked Sendable {
     private var isEnded: Bool { wanted.withLock { $0.isEnded } }
 
     private func run() {
-        var nextTry = ContinuousClock.now
-        var tried = nextTry
         while !isEnded {
-            report()
-            if isDue(nextTry, since: tried) {
-                tried = .now
+            listener.report()
+            if retries.isDue(links, master) {
+                retries.began()
                 do throws(RedisError) {
                     try serve()
+                    retries.failed(nil)
                 } catch {
                     lost(error)
+                    retries.failed(error)
                 }
-                nextTry = .now + backoff.failed()
             } else {
-                let glance = ContinuousClock.now + Self.glance
-                _ = Wakeup.poll(nil, writing: false, wakeup, until: min(nextTry, glance))
+                _ = Wakeup.poll(nil, writing: false, wakeup, until: retries.wait)
             }
         }
         links.feedClosed()
         _ = links.isOver("feed")
         if wanted.withLock({ $0.isRetired }), generation > 0 {
-            deliver([.lapsed(generation: generation)])
+            listener.deliver([.lapsed(generation: generation)])
         }
     }
 
-    /// How often a waiting link checks for signs that the server is back.
-    private static let glance = Duration.milliseconds(100)
-
-    /// Whether to try again: the backoff is over, or another link has reached the server.
-    private func isDue(_ nextTry: ContinuousClock.Instant, since tried: ContinuousClock.Instant)
-        -> Bool
-    {
-        let now = ContinuousClock.now
-        if now >= nextTry { return true }
-        guard now >= tried + options.backoffBase else { return false }
-        return links.hasUp(besides: .feed, since: tried)
-            || lacksMaster && master.master(at: now) != nil
-    }
-
     private func lost(_ error: RedisError) {
-        lacksMaster = error == .noMaster
         wanted.withLock {
             $0.isListening = false
             $0.changes = []
         }
         links.feedClosed()
-        if let line = links.line("feed", error.description) { notice(RedisNotice(.error, line)) }
+        if let line = links.line("feed", error.description) {
+            listener.notice(RedisNotice(.error, line))
+        }
         if generation > 0 {
-            deliver([.lapsed(generation: generation)])
+            listener.deliver([.lapsed(generation: generation)])
             generation = 0
         }
         subscriptions.removeAll()
-        report()
+        listener.report()
     }
 
     /// Connects and listens until the connection breaks, or the server is no longer the right one.
@@ -189,7 +164,7 @@ final class FeedLink: @unchecked Sendable {
         opened(session)
         while !isEnded {
             let now = ContinuousClock.now
-            report()
+            listener.report()
             guard master.master(at: now) == address else { throw .noMaster }
             guard !links.isTorn else {
                 throw RedisError(
@@ -204,22 +179,21 @@ final class FeedLink: @unchecked Sendable {
                     detail: "\(options.deadline)")
             }
             applyChanges(to: connection, now)
-            if isRenewalDue { deliver(renewal(session)) }
-            if pingSentAt == nil, now >= provenAt + options.deadline / (2 * Self.pings) {
+            if isRenewalDue { listener.deliver(renewal(session)) }
+            if ping.sentAt == nil, now >= ping.provenAt + options.deadline / (2 * Self.pings) {
                 connection.append(.words("PING"))
-                pingSentAt = now
-                pingedAfter = subscriptions.command
+                ping.sent(behind: subscriptions.command, at: now)
             }
             try connection.flush()
             let ready = Wakeup.poll(
                 connection.descriptor, writing: connection.hasOutput, wakeup,
-                until: min(provenAt + options.deadline, now + options.deadline / Self.pings))
+                until: min(ping.provenAt + options.deadline, now + options.deadline / Self.pings))
             if ready.isReadable {
                 let outputs = try take(try connection.receive(), address)
                 links.feedHeard(at: .now)
-                deliver(isRenewalDue ? outputs + renewal(session) : outputs)
+                listener.deliver(isRenewalDue ? outputs + renewal(session) : outputs)
             }
-            guard ContinuousClock.now < provenAt + options.deadline else {
+            guard ContinuousClock.now < ping.provenAt + options.deadline else {
                 throw RedisError(
                     .deadline, doing: "listen to", on: "\(address)", seen: "no answer to a ping",
                     detail: "\(options.deadline)")
@@ -231,12 +205,11 @@ final class FeedLink: @unchecked Sendable {
         generation = links.feedOpened(session.identity)
         links.feedHeard(at: .now)
         if links.isOver("feed") {
-            notice(RedisNotice(.info, "the feed comes from Redis at \(session.connection.address)"))
+            listener.notice(
+                RedisNotice(.info, "the feed comes from Redis at \(session.connection.address)"))
         }
-        backoff.succeeded()
-        provenAt = .now
-        pingSentAt = nil
-        askAgainAt = nil
+        retries.succeeded()
+        ping.begin()
         isRenewalDue = false
         let all = wanted.withLock { wanted in
             wanted.isListening = true
@@ -282,11 +255,8 @@ final class FeedLink: @unchecked Sendable {
             asked.removeAll { $0.topic == change.topic }
             if subscriptions.leave(change.topic) { isRenewalDue = true }
         }
-        if let due = askAgainAt, now >= due {
-            askAgainAt = nil
-            let again = subscriptions.refused.subtracting(asked.map(\.topic))
-            asked += again.map { ($0, .wanted) }
-        }
+        let again = subscriptions.takeRefused(at: now).subtracting(asked.map(\.topic))
+        asked += again.map { ($0, .wanted) }
         ask(connection, asked)
     }
 
@@ -318,11 +288,8 @@ final class FeedLink: @unchecked Sendable {
             if let code = reply.errorCode {
                 // A server that can't write, or is busy, answers a ping with that error: it is
                 // alive.
-                if let sentAt = pingSentAt, RedisReply.signsOfLife.contains(code),
-                    !subscriptions.isAwaited(pingedAfter)
-                {
-                    provenAt = sentAt
-                    pingSentAt = nil
+                if RedisReply.signsOfLife.contains(code), ping.isNext(after: subscriptions) {
+                    ping.answered()
                     continue
                 }
                 try refused(reply, code, address)
@@ -343,8 +310,7 @@ final class FeedLink: @unchecked Sendable {
                 }
                 if !subscriptions.refused.isEmpty { stray() }
             case .pong:
-                if let sentAt = pingSentAt { provenAt = sentAt }
-                pingSentAt = nil
+                ping.answered()
             case .nothing: break
             }
         }
@@ -368,9 +334,7 @@ final class FeedLink: @unchecked Sendable {
 
     /// A slot's topics have moved, or have no owner now: the cluster map must be refreshed.
     private func stray() {
-        guard askAgainAt == nil else { return }
-        askAgainAt = .now + options.deadline / Self.pings
-        strayed()
+        if subscriptions.askAgain(at: .now + options.deadline / Self.pings) { listener.strayed() }
     }
 
     private func events(_ event: [UInt8], of topic: RedisTopic) -> [UpstreamOutput] {
@@ -378,7 +342,7 @@ final class FeedLink: @unchecked Sendable {
         guard let events = RedisEvent.decode(event, of: topic) else {
             // A newer gateway may send unknown events. Their changes leave a gap in the numbers,
             // which is then fetched.
-            notice(RedisNotice(.warning, "an event of the feed can't be read"))
+            listener.notice(RedisNotice(.warning, "an event of the feed can't be read"))
             return []
         }
         return events.map(UpstreamOutput.feed)

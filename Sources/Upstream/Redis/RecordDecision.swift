@@ -12,9 +12,7 @@ struct RecordDecision: Sendable {
     let recordRev: String
     /// Whether the damaged member rows are to be replaced.
     let mends: Bool
-    let title: String?
-    let metadata: RawJSON
-    let unknown: [JSONMember]
+    private let said: Description
     /// The members afterwards, as far as the view shows them; it always shows the admins.
     let users: [String]
     let admins: [String]
@@ -48,10 +46,7 @@ struct RecordDecision: Sendable {
         try members.hold(to: limits)
         let changed = view.said.changed(
             title: change.title, metadata: change.metadata, unknown: change.unknown)
-        let said = changed ?? view.said
-        title = said.title
-        metadata = said.metadata ?? .emptyObject
-        unknown = said.unknown
+        said = changed ?? view.said
         var described: [StoredMember] = []
         for participant in members.described {
             guard var member = view.member(participant.user),
@@ -97,9 +92,7 @@ struct RecordDecision: Sendable {
         _ said: Description, members: MembershipChange, people: String?, createdBy user: String?
     ) {
         creator = user ?? ""
-        title = said.title
-        metadata = said.metadata ?? .emptyObject
-        unknown = said.unknown
+        self.said = said
         epoch = ""
         recordRev = ""
         mends = false
@@ -122,6 +115,10 @@ struct RecordDecision: Sendable {
             name: participant.name, metadata: participant.metadata, unknown: participant.unknown)
         return (participant.user, "", fields)
     }
+
+    var title: String? { said.title }
+    var metadata: RawJSON { said.metadata ?? .emptyObject }
+    var unknown: [JSONMember] { said.unknown }
 
     /// Whether the conversation is new.
     var isCreation: Bool { epoch.isEmpty }

@@ -24,7 +24,7 @@ package final class Redis: SharedOrigin {
     let keys: RedisKeys
     let servers: any RedisServers
     private let watch: DisconnectWatch
-    private let troubles: Troubles
+    private let troubles = Troubles()
     let outlet = Outlet()
     let creations = Creations()
     let rosters = Rosters()
@@ -47,8 +47,6 @@ package final class Redis: SharedOrigin {
         present = PresentLimits(limits)
         self.notice = notice
         keys = RedisKeys(options)
-        let troubles = Troubles()
-        self.troubles = troubles
         let deliver: @Sendable ([UpstreamOutput]) -> Void = { [outlet] in outlet.deliver($0) }
         watch = DisconnectWatch(options, notice: notice, deliver: deliver)
         lists = ListMender(options, notice: notice)
@@ -70,9 +68,10 @@ package final class Redis: SharedOrigin {
             ? FixedMaster(address: options.address) : Sentinels(options, notice: notice)
         let links = LinkPair(Generations(), troubles)
         let state = StateReport(deliver: deliver)
-        return RedisShard(
-            options, master: master, links: links, watch, notice: notice, deliver: deliver,
-            report: { state.report { links.isOnline && watch.isCurrent() } })
+        let listener = FeedLink.Listener(notice: notice, deliver: deliver) {
+            state.report { links.isOnline && watch.isCurrent() }
+        }
+        return RedisShard(options, master: master, links: links, watch, listener)
     }
 
     package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {

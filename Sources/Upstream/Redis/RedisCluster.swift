@@ -121,8 +121,9 @@ final class RedisCluster: RedisServers {
         RedisShard(
             options, master: ClusterNode(address, topology),
             links: LinkPair(generations, troubles, label: "\(address)"), watch,
-            notice: notice, deliver: deliver, report: { [weak self] in self?.report() },
-            strayed: { [topology] in topology.refresh() })
+            FeedLink.Listener(
+                notice: notice, deliver: deliver, report: { [weak self] in self?.report() },
+                strayed: { [topology] in topology.refresh() }))
     }
 
     // MARK: what is

@@ -27,10 +27,7 @@ package struct RedisOptions: Sendable {
 
     /// The server; with sentinels only the rest of the URL is used.
     package var address: Address
-    package var user: String?
-    package var password: String?
-    /// The file with the password, read for each connection; nil: the password is in the URL.
-    package var passwordFile: String?
+    package var login = RedisLogin()
     /// TLS, with servers and sentinels; nil: none.
     package var tls: TLSOptions?
     package var database: Int
@@ -85,8 +82,8 @@ package struct RedisOptions: Sendable {
             let parts = rest[..<at].split(
                 separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
             let texts = parts.map { Self.unescaped($0) }
-            user = texts.first.flatMap { $0.isEmpty ? nil : $0 }
-            password = texts.count > 1 ? texts[1] : nil
+            login.user = texts.first.flatMap { $0.isEmpty ? nil : $0 }
+            login.password = texts.count > 1 ? texts[1] : nil
             rest = rest[(at + 1)...]
         }
         guard let address = Self.address(rest) else { throw Self.refused("no host and port") }
@@ -96,35 +93,10 @@ package struct RedisOptions: Sendable {
     /// The command that publishes an event.
     var publishing: [UInt8] { Array((isCluster ? "SPUBLISH" : "PUBLISH").utf8) }
 
-    /// The first command of a connection, if there is a password.
-    func login() throws(RedisError) -> RedisCommand? {
-        let secret = try secret()
-        guard let secret else { return nil }
-        let names = ["AUTH", user].compactMap { $0.map { Array($0.utf8) } }
-        return .words(names + [secret])
-    }
-
-    private func secret() throws(RedisError) -> [UInt8]? {
-        guard let passwordFile else { return password.map { Array($0.utf8) } }
-        func failure(_ seen: String) -> RedisError {
-            RedisError(
-                .credentials, doing: "read", on: passwordFile, seen: seen,
-                detail: "upstream.redis.password_file")
-        }
-        let descriptor = open(passwordFile, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("errno \(errno)") }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = read(descriptor, &bytes, bytes.count)
-        let line = bytes.prefix(max(0, count)).prefix { $0 != 0x0A && $0 != 0x0D }
-        guard !line.isEmpty, count < bytes.count else { throw failure("no line with a password") }
-        return Array(line)
-    }
-
     /// Checks that the files can be used.
     /// - Throws: `RedisError` that names the one that can't.
     package func check() throws(RedisError) {
-        _ = try login()
+        _ = try login.command()
         guard let tls else { return }
         do throws(TLSError) {
             _ = try TLSSession(tls, host: address.host)

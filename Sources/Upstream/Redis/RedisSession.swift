@@ -38,7 +38,7 @@ struct RedisSession {
             for reply in replies { try Self.check(reply, address) }
             return replies
         }
-        if let login = try options.login() { _ = try ask([login]) }
+        if let login = try options.login.command() { _ = try ask([login]) }
         // First, before commands that an old server does not know.
         let server = RedisInfo(try ask([.words("INFO", "server")])[0])
         guard let version = server["redis_version"], let major = Int(version.prefix { $0 != "." }),

@@ -7,23 +7,18 @@ final class RedisShard: RedisServers {
     private let master: any MasterSource
 
     /// - Parameters:
-    ///   - report: called on the links' threads when their state may have changed.
-    ///   - strayed: called when the server says that a slot is not its own.
+    ///   - listener: called on the links' threads.
     init(
         _ options: RedisOptions, master: any MasterSource, links: LinkPair,
-        _ watch: DisconnectWatch,
-        notice: @escaping @Sendable (RedisNotice) -> Void,
-        deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
-        report: @escaping @Sendable () -> Void, strayed: @escaping @Sendable () -> Void = {}
+        _ watch: DisconnectWatch, _ listener: FeedLink.Listener
     ) {
         self.links = links
         self.master = master
         let feed = FeedLink(
-            options, master: master, links: links, watch, notice: notice, deliver: deliver,
-            report: report, strayed: strayed)
+            options, master: master, links: links, watch, listener)
         self.feed = feed
         commands = CommandLink(
-            options, master: master, links: links, notice: notice,
+            options, master: master, links: links, notice: listener.notice,
             changed: { feed.look() })
     }
 

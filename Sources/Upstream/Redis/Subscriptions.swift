@@ -18,11 +18,28 @@ struct Subscriptions {
     private(set) var command = 0
     /// Wanted topics that the server refuses: another node may have them, or this one later.
     private(set) var refused: Set<RedisTopic> = []
+    /// When the refused ones are requested again.
+    private var askAgainAt: ContinuousClock.Instant?
 
     mutating func removeAll() { self = Subscriptions() }
 
     /// The topics that the server holds.
     var held: [RedisTopic] { entries.filter { $0.value.isHeld }.map(\.key) }
+
+    /// Sets when the refused ones are requested again.
+    /// - Returns: whether that was not set yet.
+    mutating func askAgain(at due: ContinuousClock.Instant) -> Bool {
+        guard askAgainAt == nil else { return false }
+        askAgainAt = due
+        return true
+    }
+
+    /// The refused ones that are to be requested again now.
+    mutating func takeRefused(at now: ContinuousClock.Instant) -> Set<RedisTopic> {
+        guard let due = askAgainAt, now >= due else { return [] }
+        askAgainAt = nil
+        return refused
+    }
 
     /// Whether events of the topic are wanted.
     func isWanted(_ topic: RedisTopic) -> Bool { entries[topic]?.isWanted == true }

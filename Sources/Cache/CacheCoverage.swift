@@ -4,7 +4,11 @@ import SQLite
 import Wire
 
 /// How far the cache of another origin may be believed. The log itself may be believed entirely.
-extension Reader {
+struct CacheCoverage {
+    let rows: Rows
+    /// Whether the file is the log itself, which is always complete.
+    let isOrigin: Bool
+
     /// What the file claims to hold of a log; nil if the file is the log.
     func cached(_ log: LogRow) throws(CacheError) -> Cached? {
         guard !isOrigin else { return nil }

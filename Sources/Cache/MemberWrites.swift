@@ -1,0 +1,107 @@
+import Chat
+import JSON
+import SQLite
+
+/// The statements that write the participants of a log and their read markers, all inside a
+/// transaction of the writer. They know the table but no rules.
+package final class MemberWrites {
+    private let join: Statement
+    private let updateMember: Statement
+    private let leave: Statement
+    private let leaveAll: Statement
+    private let raise: Statement
+
+    init(_ connection: Connection) throws(CacheError) {
+        // A user who rejoins has read up to their own newest message, and no further.
+        join = try connection.prepare(
+            """
+            INSERT INTO member VALUES (?1, ?2, 1, ?3, (SELECT coalesce(max(place), 0) + 1
+                FROM member WHERE cid = ?1 AND member = 1), 0, ?4, ?5, ?5, ?6, ?7, ?8, 0)
+            ON CONFLICT (cid, user) DO UPDATE SET member = 1, admin = excluded.admin,
+                last_read = coalesce(sent, last_read),
+                place = excluded.place, touched = excluded.touched,
+                created_at = excluded.created_at, updated_at = excluded.updated_at,
+                name = excluded.name, metadata = excluded.metadata, unknown = excluded.unknown
+            """)
+        updateMember = try connection.prepare(
+            """
+            UPDATE member SET admin = ?, name = ?, metadata = ?, unknown = ?, updated_at = ?
+            WHERE cid = ? AND user = ?
+            """)
+        leave = try connection.prepare(
+            "UPDATE member SET member = 0, admin = 0, touched = ? WHERE cid = ? AND user = ?")
+        leaveAll = try connection.prepare(
+            "UPDATE member SET member = 0, admin = 0, touched = ? WHERE cid = ? AND member = 1")
+        raise = try connection.prepare(
+            """
+            INSERT INTO member VALUES (?1, ?2, 0, 0, 0, ?3, 0, ?4, ?4, NULL, NULL, NULL, ?3)
+            ON CONFLICT (cid, user) DO UPDATE SET
+                last_read = max(last_read, excluded.last_read),
+                sent = iif(?6, excluded.sent, coalesce(sent, last_read)),
+                touched = max(touched, ?5)
+            """)
+    }
+
+    /// Adds a participant, after all others.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func join(_ member: MemberRow, _ log: LogRow) throws(CacheError) {
+        join.bind(1, log.cid)
+        join.bind(2, member.user)
+        join.bind(3, member.isAdmin)
+        join.bind(4, log.touched)
+        join.bind(5, member.createdAt.milliseconds)
+        join.bind(6, member.name)
+        join.bind(7, member.metadata?.bytes)
+        join.bind(8, member.unknown.stored)
+        try join.run()
+    }
+
+    /// Writes a participant's fields.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func update(_ member: MemberRow, _ log: LogRow) throws(CacheError) {
+        updateMember.bind(1, member.isAdmin)
+        updateMember.bind(2, member.name)
+        updateMember.bind(3, member.metadata?.bytes)
+        updateMember.bind(4, member.unknown.stored)
+        updateMember.bind(5, member.updatedAt.milliseconds)
+        updateMember.bind(6, log.cid)
+        updateMember.bind(7, member.user)
+        try updateMember.run()
+    }
+
+    /// Removes a participant.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func leave(_ user: String, _ log: LogRow) throws(CacheError) {
+        leave.bind(1, log.touched)
+        leave.bind(2, log.cid)
+        leave.bind(3, user)
+        try leave.run()
+    }
+
+    /// Removes all participants.
+    /// - Throws: `CacheError`, if the file can't be written.
+    func leaveAll(_ log: LogRow) throws(CacheError) {
+        leaveAll.bind(1, log.touched)
+        leaveAll.bind(2, log.cid)
+        try leaveAll.run()
+    }
+
+    /// Moves a user's read marker up to a seq. A user who does not take part gets a row too, so
+    /// that their own messages don't count as unread if they join.
+    /// - Parameters:
+    ///   - isSent: whether the user wrote the message there.
+    ///   - touched: the list's rev, if this is a change of that user's list.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func raiseMarker(
+        _ user: String, to seq: Int, _ log: LogRow, at now: Timestamp, isSent: Bool,
+        touched: Int = 0
+    ) throws(CacheError) {
+        raise.bind(1, log.cid)
+        raise.bind(2, user)
+        raise.bind(3, seq)
+        raise.bind(4, now.milliseconds)
+        raise.bind(5, touched)
+        raise.bind(6, isSent)
+        try raise.run()
+    }
+}
