@@ -246,3 +246,18 @@ extension ChatClient {
         try JSONObject.record(answer.object("conversation"), Conversation.init)
     }
 }
+
+extension ChatClient: FeedLink {
+    func follow(
+        _ conversation: String, limit: Int,
+        _ take: @escaping @MainActor (ConversationUpdate) -> Void
+    ) -> any Following {
+        LiveFollowing(self, conversation, limit, take)
+    }
+
+    func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
+        runner.post { runner in
+            runner.perform { session, _ in session.fetch(conversation, page, token: token) }
+        }
+    }
+}

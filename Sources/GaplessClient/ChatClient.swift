@@ -132,9 +132,9 @@ public final class ChatClient: Sendable {
     ) -> (updates: Updates<Element>, number: ListenerNumber) {
         let runner = runner
         let number = ListenerNumber()
-        let queue = UpdateQueue<Element> { runner.post { $0.drained() } }
-        runner.post { number.value = begin($0, queue) }
-        let token = Updates<Element>.Token(queue: queue) {
+        let pending = UpdateQueue<Element> { runner.post { $0.drained() } }
+        runner.post { number.value = begin($0, pending) }
+        let token = Updates<Element>.Token(pending) {
             runner.post { if let value = number.value { end($0, value) } }
         }
         return (Updates(token: token), number)

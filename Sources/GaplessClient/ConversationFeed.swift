@@ -6,15 +6,8 @@ import Wire
 /// looks at, so that the client keeps them.
 @MainActor
 final class ConversationFeed {
-    /// Where a page is asked for.
-    enum Place: Hashable {
-        case initial, older, newer, gap
-    }
-
     /// More is fetched when fewer rows than this lie between the view and what is missing.
     static let preload = 50
-    /// So long after it failed, a load is not asked for again by itself.
-    private static let patience = Duration.seconds(2)
 
     let link: any FeedLink
     let conversation: String
@@ -23,11 +16,9 @@ final class ConversationFeed {
     var onUpdate: ((ConversationUpdate, MessageWindow, MessageWindow.Effect) -> Void)?
     /// Changes an update before the window takes it; nil leaves it out.
     var filter: ((ConversationUpdate) -> ConversationUpdate?)?
-    private(set) var underWay: [Place: Int] = [:]
+    private(set) var loads = PageLoads()
     /// Why the subscription has ended for good; nil while it lasts.
     private(set) var ending: Ending?
-    /// How many pages were asked for.
-    private(set) var requestCount = 0
     /// The newest place held when the connection was lost, or the view left; nil once a face has
     /// seen to it.
     private(set) var heldBefore: Int?
@@ -39,10 +30,6 @@ final class ConversationFeed {
     private var wanted: Range<Int>?
     /// What is shown again if a jump fails.
     private var parked: MessageWindow?
-    /// What brought nothing when it was asked for, and until when that is so; nil for as long as
-    /// nothing else changes.
-    private var spent: [Load: ContinuousClock.Instant?] = [:]
-    private var asked: [Int: Load] = [:]
     private var following: (any Following)?
     private var reported = Coverage()
 
@@ -74,7 +61,7 @@ final class ConversationFeed {
         reported = []
         giveUpJump()
         if window.isLive { take(.live(false)) }
-        underWay = [:]
+        loads.dropUnderWay()
     }
 
     /// Changes the window itself.
@@ -86,7 +73,7 @@ final class ConversationFeed {
     func take(_ update: ConversationUpdate) {
         guard let update = filter.map({ $0(update) }) ?? update else { return }
         var isRestored = false
-        if case .live(false) = update, underWay[.initial] != nil {
+        if case .live(false) = update, loads.underWay[.initial] != nil {
             // A jump's answer does not come any more: what was there before it does.
             isRestored = giveUpJump()
         }
@@ -97,17 +84,17 @@ final class ConversationFeed {
         switch update {
         case .page(let token, let result): pageCame(token, result, before, &effect)
         case .began, .forgotten:
-            underWay = [:]
-            spent = [:]
+            loads.dropUnderWay()
+            loads.forgetSpent()
             parked = nil
         case .live(let isLive):
-            spent = [:]
+            loads.forgetSpent()
             if !isLive {
-                underWay = [:]
+                loads.dropUnderWay()
                 heldBefore = heldBefore ?? before.timeline.coverage.last
             }
         case .ended(let reason): ending = reason
-        case .open: spent = [:]
+        case .open: loads.forgetSpent()
         default: break
         }
         report()
@@ -118,17 +105,14 @@ final class ConversationFeed {
         _ token: Int, _ result: Result<MessagesFrame, ClientError>, _ before: MessageWindow,
         _ effect: inout MessageWindow.Effect
     ) {
-        guard !window.awaits(token), underWay.values.contains(token) else { return }
-        let isJump = underWay[.initial] == token
-        underWay = underWay.filter { $0.value != token }
-        let load = asked.removeValue(forKey: token)
+        guard !window.awaits(token), let (isJump, load) = loads.end(token) else { return }
         if isJump {
             if case .success = result { parked = nil } else { effect.isReload = giveUpJump() }
         } else if let load, window.timeline.coverage == before.timeline.coverage {
             switch result {
             case .failure(.disconnected): break
-            case .failure: spent[load] = ContinuousClock.now + Self.patience
-            case .success: spent[load] = .some(nil)
+            case .failure: loads.noteFailure(load)
+            case .success: loads.noteNothing(load)
             }
         }
     }
@@ -175,16 +159,12 @@ final class ConversationFeed {
     /// Asks for a page, unless one is under way at that place.
     /// - Returns: whether it was asked for.
     private func fetch(
-        _ place: Place, _ kind: Timeline.Page.Kind, _ page: PageRequest, _ load: Load? = nil
+        _ place: PageLoads.Place, _ kind: Timeline.Page.Kind, _ page: PageRequest,
+        _ load: Load? = nil
     ) -> Bool {
-        // Nothing is asked beside a jump: what is there then is not what the answer belongs to.
-        guard underWay[place] == nil, underWay[.initial] == nil, window.isLive, ending == nil else {
-            return false
-        }
+        guard loads.mayBegin(place), window.isLive, ending == nil else { return false }
         let token = PageToken.next()
-        underWay[place] = token
-        asked[token] = load
-        requestCount += 1
+        loads.begin(place, load, token: token)
         window.ask(kind, as: token)
         link.fetch(conversation, page, token: token)
         return true
@@ -195,8 +175,8 @@ final class ConversationFeed {
     func jump(to anchor: Anchor, limit: Int) -> Bool {
         guard window.isLive, ending == nil else { return false }
         if parked == nil { parked = window }
-        underWay = [:]
-        spent = [:]
+        loads.dropUnderWay()
+        loads.forgetSpent()
         let before = window
         let effect = window.clear()
         onUpdate?(.forgotten, before, effect)
@@ -222,16 +202,11 @@ final class ConversationFeed {
         var isLoading = false
         for want in isUpward ? wants : wants.reversed() {
             guard let load = nextLoad(for: want, in: window.known), isNear(load, to: visible),
-                mayBring(load)
+                loads.mayBring(load)
             else { continue }
             isLoading = self.load(load, limit: limit) || isLoading
         }
         return isLoading
-    }
-
-    private func mayBring(_ load: Load) -> Bool {
-        guard let end = spent[load] else { return true }
-        return end.map { ContinuousClock.now >= $0 } ?? false
     }
 
     /// Asks for what somebody wants, also if it came to nothing before.

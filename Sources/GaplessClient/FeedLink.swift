@@ -36,24 +36,9 @@ protocol Following: AnyObject {
     func end()
 }
 
-extension ChatClient: FeedLink {
-    func follow(
-        _ conversation: String, limit: Int,
-        _ take: @escaping @MainActor (ConversationUpdate) -> Void
-    ) -> any Following {
-        LiveFollowing(self, conversation, limit, take)
-    }
-
-    func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
-        runner.post { runner in
-            runner.perform { session, _ in session.fetch(conversation, page, token: token) }
-        }
-    }
-}
-
 /// Follows a conversation on the main actor, by a task that takes from the client's thread.
 @MainActor
-private final class LiveFollowing: Following {
+final class LiveFollowing: Following {
     private let client: ChatClient
     private let conversation: String
     private let number: ListenerNumber

@@ -49,7 +49,7 @@ public final class History {
     /// How the history was opened; nil before that.
     public private(set) var scenario: HistoryScenario?
     /// Requests for pages that were made; a jump to a message that is there makes none.
-    public var requestCount: Int { feed.requestCount }
+    public var requestCount: Int { feed.loads.count }
 
     let feed: ConversationFeed
     private var opening: HistoryScenario
@@ -102,8 +102,8 @@ public final class History {
     /// Where something is being loaded.
     public var loading: Loading {
         Loading(
-            top: feed.underWay[.older] != nil && !isCentered,
-            bottom: feed.underWay[.newer] != nil || feed.underWay[.gap] != nil,
+            top: feed.loads.underWay[.older] != nil && !isCentered,
+            bottom: feed.loads.underWay[.newer] != nil || feed.loads.underWay[.gap] != nil,
             center: isCentered)
     }
 
@@ -247,7 +247,7 @@ public final class History {
 
     private func pageCame(_ result: Result<MessagesFrame, ClientError>) {
         // One from before a jump is not what the jump waits for.
-        guard isCentered, feed.underWay[.initial] == nil else { return }
+        guard isCentered, feed.loads.underWay[.initial] == nil else { return }
         isCentered = false
         isOpeningElsewhere = false
         guard case .success = result else { return target = nil }

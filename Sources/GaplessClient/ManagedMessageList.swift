@@ -96,7 +96,7 @@ public final class ManagedMessageList {
     public var isLive: Bool { feed.window.isLive }
 
     /// Whether a page is being fetched.
-    public var isFetching: Bool { !feed.underWay.isEmpty }
+    public var isFetching: Bool { !feed.loads.underWay.isEmpty }
 
     // MARK: Scroll view delegate methods
 

@@ -7,7 +7,7 @@ public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
         let queue: UpdateQueue<Element>
         private let onEnd: @Sendable () -> Void
 
-        init(queue: UpdateQueue<Element>, onEnd: @escaping @Sendable () -> Void) {
+        init(_ queue: UpdateQueue<Element>, onEnd: @escaping @Sendable () -> Void) {
             self.queue = queue
             self.onEnd = onEnd
         }

@@ -188,7 +188,7 @@ final class JudgedHistory: JudgedFace {
     }
 
     func judgeItself(_ log: ModelLog) throws {
-        if history.loading.center, feed.window.isLive, feed.underWay[.initial] == nil,
+        if history.loading.center, feed.window.isLive, feed.loads.underWay[.initial] == nil,
             feed.window.timeline.isLoaded
         {
             throw TestFailure("it shows that it loads, and does not")

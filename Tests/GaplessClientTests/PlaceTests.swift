@@ -159,7 +159,7 @@ extension LiveClient {
             try room.write(1_000)
             try room.set(.open)
             #expect(try await eventually { list.messageCount() >= 300 && !list.isFetching })
-            #expect(list.feed.requestCount <= 2, "\(list.feed.requestCount) requests")
+            #expect(list.feed.loads.count <= 2, "\(list.feed.loads.count) requests")
             #expect(seqs(list) == Array(1...200) + Array(1001...1100))
             // Reading on from where the reader was asks for each message once.
             list.delegate = nil
@@ -172,7 +172,7 @@ extension LiveClient {
                     return false
                 })
             #expect(seqs(list).suffix(300) == Array(801...1100)[...])
-            #expect(list.feed.requestCount <= 10, "\(list.feed.requestCount) requests")
+            #expect(list.feed.loads.count <= 10, "\(list.feed.loads.count) requests")
         }
 
         @Test func aJumpThatFailsKeepsTheList() async throws {
