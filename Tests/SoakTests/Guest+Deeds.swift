@@ -80,11 +80,12 @@ extension Guest {
         // What is older the origin may have trimmed, after two bursts, before it can be changed.
         living.removeAll { $0.at + .seconds(40) < .now }
         if dice < 30, !living.isEmpty {
-            let (conversation, id, _) = living.removeLast()
+            let (conversation, id, seq, _) = living.removeLast()
             var params: JSONValue = ["conversation": .string(conversation), "id": .string(id)]
             if dice < 20 { params["body"] = .string("\(user) edits \(id)") }
             let method = dice < 20 ? "editMessage" : "deleteMessage"
-            writing = Writing(conversation: conversation, method: method, params: params)
+            writing = Writing(
+                conversation: conversation, method: method, params: params, seq: seq)
         } else if let conversation = conversations.randomElement(using: &random) {
             count += 1
             let params: JSONValue = [

@@ -26,6 +26,8 @@ final class Guest {
         let conversation: String
         let method: String
         let params: JSONValue
+        /// The place of the message that it changes.
+        var seq: Int?
         /// Since when it has been refused.
         var since = ContinuousClock.now
         var nextTry = ContinuousClock.now
@@ -76,7 +78,7 @@ final class Guest {
     var random: SplitMix64
     var writing: Writing?
     /// Own messages that were not changed yet, the newest last.
-    var living: [(conversation: String, id: String, at: ContinuousClock.Instant)] = []
+    var living: [(conversation: String, id: String, seq: Int, at: ContinuousClock.Instant)] = []
     var count = 0
     var nextLook = ContinuousClock.now
     /// When its token runs out, and whether it means to get another before.
@@ -221,6 +223,13 @@ final class Guest {
             return accuse("\(question): \(error)")
         }
         guard case .write = question, let since = writing?.since else { return }
+        // What it would change was trimmed while it could not.
+        if code == "not_found", let seq = writing?.seq, let id = writing?.conversation,
+            seq < client.holder(id).head["floor"].int ?? 0
+        {
+            writing = nil
+            return
+        }
         writing?.nextTry = .now + .milliseconds(300)
         if ContinuousClock.now - since > .seconds(90) { accuse("can't write: \(error)") }
     }
@@ -231,7 +240,8 @@ final class Guest {
         figures.writes += 1
         house.ledger.note(writing.conversation, message)
         guard writing.method == "sendMessage" else { return }
-        living.append((writing.conversation, message["id"].string ?? "", .now))
+        living.append(
+            (writing.conversation, message["id"].string ?? "", message["seq"].int ?? 0, .now))
         if living.count > 20 { living.removeFirst() }
     }
 

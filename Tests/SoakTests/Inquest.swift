@@ -29,6 +29,8 @@ final class Inquest {
         let heard: [String: Int]
         /// What the sender of a message knew of it.
         let attempts: [Attempts.Attempt]
+        /// Whether it was sent again, or for the first time, before the answer came.
+        var wasSentSince = false
         var json = JSONValue.null
         var doubts = 0
         var answered = 0.0
@@ -167,6 +169,10 @@ final class Inquest {
                 guard let json, gateway.processID == answer.process else { continue }
                 answer.json = json
                 answer.answered = Moment.now
+                if let id = answer.question.id {
+                    let tries = attempts.values.flatMap { $0.of(id, at: answer.process) }
+                    answer.wasSentSince = tries.count > answer.attempts.count
+                }
                 answer.nextLook = answer.answered + 300
                 answers.append(answer)
             }

@@ -17,6 +17,14 @@ extension Stage {
             return inquest.ask(.init(conversation: writing.conversation, id: id, gateway: at))
         }
         let place = random.happens(50) ? 0 : 1
+        // What somebody may send before the answer comes: the origin may not answer either.
+        if random.happens(20), let guest = guests.randomElement(using: &random),
+            let id = guest.conversations.randomElement(using: &random)
+        {
+            let at = gateways.firstIndex { $0.port == guest.client.port } ?? place
+            return inquest.ask(
+                .init(conversation: id, id: "\(guest.user)-\(guest.count + 1)", gateway: at))
+        }
         let busy = random.happens(50) ? burstsIn : nil
         guard let id = busy ?? conversations.randomElement(using: &random),
             let newest = ledger.all(id).last

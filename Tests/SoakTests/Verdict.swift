@@ -41,7 +41,10 @@ struct Verdict {
         for recollection in known.values where !named.contains(recollection.session) {
             guard answer.question.user == nil || answer.question.user == recollection.user,
                 answer.heard[recollection.session] ?? 0 > 0,
-                recollection.concerns(conversation, since: begins + 50)
+                recollection.concerns(conversation, since: begins + 50),
+                // Who asked for other pages alone does not watch it, and is named to who asks.
+                !states(of: seq, recollection).contains(.notWatching)
+                    || answer.question.user != nil
             else { continue }
             judged += 1
             faults.append("\(recollection.user) \(recollection.session) is not named")
@@ -88,8 +91,8 @@ struct Verdict {
         let isRefused = tries.contains(where: \.isRefused)
         let isAllowed =
             switch fate {
-            case "waiting": isOpen
-            case "refused": isRefused || isOpen
+            case "waiting": isOpen || answer.wasSentSince
+            case "refused": isRefused || isOpen || answer.wasSentSince
             case "unknown": tries.allSatisfy { !$0.isAnswered }
             default: true
             }
@@ -128,12 +131,7 @@ struct Verdict {
         }
         let from = answer.heard[session] ?? 0
         let until = recollection.count(conversation)
-        var states: [Recollection.State] = []
-        for start in recollection.starts(conversation, since: begins) {
-            states += recollection.states(
-                of: seq, in: conversation, from: start,
-                upTo: max(start, min(from, until))...max(start, until))
-        }
+        let states = states(of: seq, recollection)
         if agrees(fate, Set(states), recollection, from < until) { return }
         if wasOnItsWay(fate, reader, recollection, seq) {
             underWay += 1
@@ -143,6 +141,18 @@ struct Verdict {
             "\(user) \(session) is \(fate) at \(reader["at"].string ?? "?"), its log says "
                 + "\(states.map(\.rawValue)) (\(from) of \(until) heard"
                 + "\(recollection.ended == nil ? "" : ", ended")); \(reader["steps"])")
+    }
+
+    /// The states in which the gateway may have known it: from what had been heard when it was
+    /// asked to what was heard since.
+    private func states(of seq: Int, _ recollection: Recollection) -> [Recollection.State] {
+        let from = answer.heard[recollection.session] ?? 0
+        let until = recollection.count(conversation)
+        return recollection.starts(conversation, since: begins).flatMap { start in
+            recollection.states(
+                of: seq, in: conversation, from: start,
+                upTo: max(start, min(from, until))...max(start, until))
+        }
     }
 
     /// A user without a connection.

@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// What became of the latest messages: a ring of entries in memory, bounded in bytes and age, which
+/// What became of the latest messages: entries in memory, bounded in bytes and age, which
 /// `explain` reads. It holds ids, numbers and times, never contents of messages. Owned by the
 /// engine, touched on the loop only; absent if `journal.bytes` is 0.
 ///
@@ -85,7 +85,7 @@ package final class Journal {
         var places = Coverage()
         var sessions: [SessionID] = []
 
-        /// Its bytes beyond its slot in the ring. Strings of up to 15 bytes are stored in place,
+        /// Its bytes beyond its slot in a block. Strings of up to 15 bytes are stored in place,
         /// and ids are mostly shared with other objects.
         var bytes: Int {
             places.runs.count * MemoryLayout<Coverage.Run>.stride + sessions.count * 8
@@ -101,8 +101,11 @@ package final class Journal {
 
     let limit: Int
     let age: Int64
-    private let capacity: Int
-    private var entries: [Entry] = []
+    /// The entries in blocks of `block`, oldest first: memory is taken by what there is, however
+    /// much there may be.
+    private var blocks: [[Entry]] = []
+    private static let block = 1024
+    /// How many entries of the first block were dropped.
     private var start = 0
     private var count = 0
     private var heap = 0
@@ -117,8 +120,6 @@ package final class Journal {
     init(bytes: Int, age: Int64, at now: Timestamp) {
         limit = bytes
         self.age = age
-        capacity = max(16, bytes / MemoryLayout<Entry>.stride)
-        entries.reserveCapacity(capacity)
         begins = now
     }
 
@@ -134,14 +135,12 @@ package final class Journal {
     func add(_ entry: Entry) -> Serial {
         let serial = next
         heap += entry.bytes
-        if entries.count < capacity {
-            entries.append(entry)
-            count += 1
-        } else {
-            if count == capacity { dropOldest() }
-            entries[(start + count) % capacity] = entry
-            count += 1
+        if blocks.last.map({ $0.count == Self.block }) ?? true {
+            blocks.append([])
+            blocks[blocks.count - 1].reserveCapacity(Self.block)
         }
+        blocks[blocks.count - 1].append(entry)
+        count += 1
         if bytes > limit || age > 0 { drop(at: entry.at) }
         return serial
     }
@@ -149,25 +148,32 @@ package final class Journal {
     /// Drops entries above the limits.
     func drop(at now: Timestamp) {
         let oldest = now.milliseconds - age
-        while count > 1, bytes > limit || age > 0 && entries[start].at.milliseconds < oldest {
+        while count > 1, bytes > limit || age > 0 && blocks[0][start].at.milliseconds < oldest {
             dropOldest()
         }
     }
 
     private func dropOldest() {
-        let entry = entries[start]
-        begins = entry.at
-        heap -= entry.bytes
-        entries[start] = Entry()
-        start = (start + 1) % capacity
+        begins = blocks[0][start].at
+        heap -= blocks[0][start].bytes
+        blocks[0][start] = Entry()
+        start += 1
+        if start == Self.block {
+            blocks.removeFirst()
+            start = 0
+        }
         count -= 1
         first += 1
     }
 
     /// Every entry, oldest first.
     func forEach(_ body: (Serial, Entry) -> Void) {
-        for offset in 0..<count {
-            body(first + Serial(offset), entries[(start + offset) % capacity])
+        var serial = first
+        for (number, block) in blocks.enumerated() {
+            for entry in number == 0 ? block[start...] : block[...] {
+                body(serial, entry)
+                serial += 1
+            }
         }
     }
 }
