@@ -91,7 +91,6 @@ import Testing
         "ReplicaScenario": Size(properties: 19),
         // The gateway and its origins.
         "Redis": Size(lines: 1483, cycle: 8),
-
         "PostgresUpstream": Size(lines: 1075, properties: 17, cycle: 6),
         // The clients.
         "ClientSession": Size(lines: 1178, cycle: 6),
