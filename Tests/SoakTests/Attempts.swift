@@ -4,6 +4,7 @@ import TestSupport
 struct Attempts {
     struct Attempt {
         let process: Int32
+        let conversation: String
         let request: Int
         var isAnswered = false
         var isRefused = false
@@ -12,8 +13,8 @@ struct Attempts {
     private var byID: [String: [Attempt]] = [:]
     private var order: [String] = []
 
-    func of(_ id: String, at process: Int32) -> [Attempt] {
-        (byID[id] ?? []).filter { $0.process == process }
+    func of(_ id: String, in conversation: String, at process: Int32) -> [Attempt] {
+        (byID[id] ?? []).filter { $0.process == process && $0.conversation == conversation }
     }
 
     mutating func hear(_ steps: [ChatTestClient.Step], from process: Int32) {
@@ -22,7 +23,10 @@ struct Attempts {
             case .sent(let request, "sendMessage", let params):
                 guard let id = params["id"].string else { continue }
                 if byID[id] == nil { order.append(id) }
-                byID[id, default: []].append(Attempt(process: process, request: request))
+                byID[id, default: []].append(
+                    Attempt(
+                        process: process, conversation: params["conversation"].string ?? "",
+                        request: request))
                 if order.count > 200 { byID[order.removeFirst()] = nil }
             case .received(let frame):
                 guard let request = frame["id"].int, let id = order.last else { continue }

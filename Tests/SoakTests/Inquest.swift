@@ -152,7 +152,7 @@ final class Inquest {
             heard[recollection.session] = recollection.count(question.conversation)
         }
         let tries = question.id.map { id in
-            attempts.values.flatMap { $0.of(id, at: process) }
+            attempts.values.flatMap { $0.of(id, in: question.conversation, at: process) }
         }
         number += 1
         underWayTo[question.gateway][number] = Answer(
@@ -170,7 +170,9 @@ final class Inquest {
                 answer.json = json
                 answer.answered = Moment.now
                 if let id = answer.question.id {
-                    let tries = attempts.values.flatMap { $0.of(id, at: answer.process) }
+                    let tries = attempts.values.flatMap {
+                        $0.of(id, in: answer.question.conversation, at: answer.process)
+                    }
                     answer.wasSentSince = tries.count > answer.attempts.count
                 }
                 answer.nextLook = answer.answered + 300
