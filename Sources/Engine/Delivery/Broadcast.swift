@@ -77,7 +77,7 @@ package final class Broadcast {
     /// Whether it shows the conversation in a list as of this head or a later one of its epoch.
     func shows(atLeast head: Head) -> Bool {
         guard case .conversations(let shown?) = kind else { return false }
-        return shown.epoch == head.epoch && shown.rev >= head.rev
+        return shown.isAtLeast(head)
     }
 }
 

@@ -62,16 +62,12 @@ struct ListWatch {
             .map { $0.isDue || !event.shows($0.head) } ?? true
     }
 
-    /// Drops held events: the client no longer watches.
-    mutating func dropHeld() {
-        unsaid.formUnion(held.lazy.filter { !$0.showsConversation }.map(\.conversation))
-        held = []
-    }
-
     /// Drops held events about conversations that an answer does not have any more. Sent behind it,
     /// an event from before it would bring them back.
+    /// - Parameter heads: the answer's conversations; none if the client no longer watches.
     /// - Returns: whether there were any.
-    mutating func dropHeld(missingFrom heads: [ID: Head]) -> Bool {
+    @discardableResult
+    mutating func dropHeld(missingFrom heads: [ID: Head] = [:]) -> Bool {
         let gone = held.filter { heads[$0.conversation] == nil }
         guard !gone.isEmpty else { return false }
         unsaid.formUnion(gone.lazy.filter { !$0.showsConversation }.map(\.conversation))
@@ -129,7 +125,7 @@ struct ListWatch {
         let isAnnounced =
             stream.map { stream in
                 !stream.isOpen && !stream.entry.isListed && !isDropped
-                    && stream.state.map { $0.head.has(new.head) } == true
+                    && stream.state.map { $0.head.isAtLeast(new.head) } == true
             } ?? false
         if !isListed || !isAnnounced {
             shown[conversation] = new
@@ -142,5 +138,5 @@ struct ListWatch {
 
 extension Head {
     /// Whether it is of the same log as another one, and not before it.
-    fileprivate func has(_ other: Head) -> Bool { epoch == other.epoch && rev >= other.rev }
+    func isAtLeast(_ other: Head) -> Bool { epoch == other.epoch && rev >= other.rev }
 }
