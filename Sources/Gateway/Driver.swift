@@ -23,14 +23,14 @@ final class Driver {
     private var ticks = 0
 
     init(
-        _ entrance: Entrance, log: Logger, loop: ServiceLoop, server: Server,
-        makeCache: (Instruments) -> CacheFile, slowReads: SlowReads, upstream: any Upstream
+        _ entrance: Entrance, _ cache: CacheFile, _ instruments: Instruments, loop: ServiceLoop,
+        server: Server, slowReads: SlowReads, upstream: any Upstream
     ) {
         self.entrance = entrance
+        self.cache = cache
+        self.instruments = instruments
         self.slowReads = slowReads
         let configuration = entrance.configuration
-        instruments = Instruments(log: log)
-        cache = makeCache(instruments)
         engine = Engine(
             limits: Limits(configuration),
             server: ServerIdentity(name: Release.name, version: Release.version),
@@ -43,9 +43,7 @@ final class Driver {
         alarm = TurnAlarm(loop, instruments.clock)
         calls = OriginCalls(upstream, turns, instruments)
         output = SocketOutput(server, engine.sockets)
-        board = StatusBoard(
-            engine, server, upstream, cache, instruments,
-            readyGrace: Int64(configuration.health.readyGrace))
+        board = StatusBoard(engine, server, upstream, cache, entrance, instruments)
         http = HTTPDesk(
             engine, calls, cache, board,
             OperatorPage(engine, server, board, entrance, instruments), entrance, instruments)
@@ -111,7 +109,6 @@ final class Driver {
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
         engine.adopt(Limits(configuration))
         calls.upstream.adopt(engine.limits.log)
-        board.readyGrace = Int64(configuration.health.readyGrace)
         hangDoor()
     }
 

@@ -115,11 +115,11 @@ private final class Service {
         slowReads = SlowReads(slowReader) { [loop, onLoop] read, result in
             loop.post { onLoop.value?.finished(read, result) }
         }
+        let instruments = Instruments(log: log)
         driver = Driver(
-            Entrance(configuration, credentials, log), log: log, loop: loop, server: server,
-            makeCache: { [replica] in
-                CacheFile(store, reader, replica, path: configuration.cache.path, $0)
-            }, slowReads: slowReads, upstream: upstream)
+            Entrance(configuration, credentials, log),
+            CacheFile(store, reader, replica, path: configuration.cache.path, instruments),
+            instruments, loop: loop, server: server, slowReads: slowReads, upstream: upstream)
         try openLoops()
         onLoop.value = driver
         server.delegate = driver
@@ -295,9 +295,7 @@ private final class Service {
 
     /// While draining, leaves the ports to a successor that listens there already.
     private func leavePlace() {
-        guard configuration.upstream.kind != .embedded, server.leave("public") else {
-            return
-        }
+        guard configuration.upstream.kind != .embedded, server.leave("public") else { return }
         phase = .left
         _ = server.leave("internal")
         log.info("a successor has taken over", ["listener": "public"])

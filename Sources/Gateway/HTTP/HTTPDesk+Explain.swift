@@ -21,7 +21,7 @@ extension HTTPDesk {
         _ request: ExplainRequest, _ result: Result<HistoryAnswer, RequestError>,
         _ responder: HTTPResponder
     ) {
-        let explanation = engine.report.explain(request.asked(result), at: instruments.clock.now())
+        let explanation = engine.report.explain(request.asked(result), at: now)
         let report = ExplainReport(
             explanation: explanation, name: { [engine] in engine.publicName(of: $0) })
         responder.respond(report.response(isText: request.isText))

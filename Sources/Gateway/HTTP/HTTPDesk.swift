@@ -19,7 +19,7 @@ final class HTTPDesk {
     let operators: OperatorPage
     let engine: Engine
     let calls: OriginCalls
-    let instruments: Instruments
+    private let instruments: Instruments
     private let cache: CacheFile
     private let board: StatusBoard
     private let entrance: Entrance
@@ -40,7 +40,7 @@ final class HTTPDesk {
         page = entrance.configuration.page.enabled ? PageFiles.installed() : nil
     }
 
-    private var now: Timestamp { instruments.clock.now() }
+    var now: Timestamp { instruments.clock.now() }
 
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         switch request.listener {

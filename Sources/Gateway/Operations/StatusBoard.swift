@@ -13,6 +13,7 @@ final class StatusBoard {
     private let server: Server
     private let upstream: any Upstream
     private let cache: CacheFile
+    private let entrance: Entrance
     private let instruments: Instruments
     /// When the feed said something last.
     var lastEvent: Timestamp?
@@ -20,19 +21,17 @@ final class StatusBoard {
     private var feed = FeedReadiness()
     /// Connections refused because no file descriptor was left.
     private var shortage = Shortage()
-    /// `health.ready_grace`, in milliseconds.
-    var readyGrace: Int64
 
     init(
         _ engine: Engine, _ server: Server, _ upstream: any Upstream, _ cache: CacheFile,
-        _ instruments: Instruments, readyGrace: Int64
+        _ entrance: Entrance, _ instruments: Instruments
     ) {
         self.engine = engine
         self.server = server
         self.upstream = upstream
         self.cache = cache
+        self.entrance = entrance
         self.instruments = instruments
-        self.readyGrace = readyGrace
     }
 
     /// A status line for the service manager.
@@ -90,8 +89,8 @@ final class StatusBoard {
     /// Updates the feed's readiness.
     func lookAtFeed() {
         feed.look(
-            offlineSince: engine.report.unlinkedSince, grace: readyGrace,
-            at: instruments.clock.now())
+            offlineSince: engine.report.unlinkedSince,
+            grace: Int64(entrance.configuration.health.readyGrace), at: instruments.clock.now())
     }
 
     /// Logs refused connections (no file descriptors left) at once, then every minute while the
