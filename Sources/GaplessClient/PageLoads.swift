@@ -11,10 +11,15 @@ struct PageLoads {
     /// So long after it failed, a load is not asked for again by itself.
     private static let patience = Duration.seconds(2)
 
-    private(set) var underWay: [Place: Int] = [:]
+    /// A page that was asked for, and the load that asked for it; nil for a jump.
+    struct Request {
+        let token: Int
+        let load: Load?
+    }
+
+    private(set) var underWay: [Place: Request] = [:]
     /// How many pages were asked for.
     private(set) var count = 0
-    private var asked: [Int: Load] = [:]
     /// What brought nothing, and until when that is so; nil for as long as nothing else changes.
     private var spent: [Load: ContinuousClock.Instant?] = [:]
 
@@ -25,18 +30,18 @@ struct PageLoads {
     }
 
     mutating func begin(_ place: Place, _ load: Load?, token: Int) {
-        underWay[place] = token
-        asked[token] = load
+        underWay[place] = Request(token: token, load: load)
         count += 1
     }
 
     /// The page came, or will not.
     /// - Returns: whether it was a jump's, and the load that asked for it; nil if nobody awaits it.
     mutating func end(_ token: Int) -> (isJump: Bool, load: Load?)? {
-        guard underWay.values.contains(token) else { return nil }
-        let isJump = underWay[.initial] == token
-        underWay = underWay.filter { $0.value != token }
-        return (isJump, asked.removeValue(forKey: token))
+        guard let (place, request) = underWay.first(where: { $0.value.token == token }) else {
+            return nil
+        }
+        underWay[place] = nil
+        return (place == .initial, request.load)
     }
 
     /// No answer comes any more.
