@@ -44,7 +44,7 @@ extension Faults {
 
             let stranger = try Certificates()
             switch wrong {
-            case .authority: try replace(authority, by: stranger.authority)
+            case .authority: try Certificates.replace(authority, by: stranger.authority)
             case .expired: try serve(try certificates.issue(days: -1), at: place, redis)
             case .name:
                 try serve(try certificates.issue(names: "DNS:redis.example.org"), at: place, redis)
@@ -72,7 +72,8 @@ extension Faults {
             #expect(refusal?.code == "origin_unavailable" && refusal?.retry == "later")
 
             switch wrong {
-            case .authority, .missingFile: try replace(authority, by: certificates.authority)
+            case .authority, .missingFile:
+                try Certificates.replace(authority, by: certificates.authority)
             case .expired, .name: try serve(served, at: place, redis)
             case .wantsCertificate: try redis.ask("CONFIG", "SET", "tls-auth-clients", "no")
             }
@@ -84,16 +85,11 @@ extension Faults {
             #expect(try gateway.health().json["upstream"][0]["trouble"].isNull)
         }
 
-        private func replace(_ file: String, by other: String) throws {
-            try Data(contentsOf: URL(filePath: other)).write(to: URL(filePath: file))
-        }
-
         /// The server begins again with other files.
         private func serve(
             _ pair: Certificates.Pair, at place: Certificates.Pair, _ redis: RedisProcess
         ) throws {
-            try replace(place.certificate, by: pair.certificate)
-            try replace(place.key, by: pair.key)
+            try place.replace(by: pair)
             try redis.restart()
         }
     }

@@ -153,11 +153,7 @@ extension LiveGateway {
                 }
             }
             func renew(days: Int) throws {
-                let new = try certificates.issue(days: days)
-                for (old, new) in [(pair.certificate, new.certificate), (pair.key, new.key)] {
-                    try Data(contentsOf: URL(fileURLWithPath: new))
-                        .write(to: URL(fileURLWithPath: old), options: .atomic)
-                }
+                try pair.replace(by: certificates.issue(days: days))
                 gateway.signal(SIGHUP)
             }
             #expect(try isTold("certificate expires soon", days: 9...10, status: "ok"))

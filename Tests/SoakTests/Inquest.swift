@@ -151,14 +151,17 @@ final class Inquest {
         for recollection in listeners.values.flatMap(\.all) where recollection.process == process {
             heard[recollection.session] = recollection.count(question.conversation)
         }
-        let tries = question.id.map { id in
-            attempts.values.flatMap { $0.of(id, in: question.conversation, at: process) }
-        }
         number += 1
         underWayTo[question.gateway][number] = Answer(
             question: question, process: process, at: Moment.now, heard: heard,
-            attempts: tries ?? [])
+            attempts: tries(of: question, at: process))
         askers[question.gateway].ask(number, path)
+    }
+
+    /// What the senders of a message that is asked about by its id have tried so far.
+    private func tries(of question: Question, at process: Int32) -> [Attempts.Attempt] {
+        guard let id = question.id else { return [] }
+        return attempts.values.flatMap { $0.of(id, in: question.conversation, at: process) }
     }
 
     private func take() {
@@ -169,12 +172,8 @@ final class Inquest {
                 guard let json, gateway.processID == answer.process else { continue }
                 answer.json = json
                 answer.answered = Moment.now
-                if let id = answer.question.id {
-                    let tries = attempts.values.flatMap {
-                        $0.of(id, in: answer.question.conversation, at: answer.process)
-                    }
-                    answer.wasSentSince = tries.count > answer.attempts.count
-                }
+                answer.wasSentSince =
+                    tries(of: answer.question, at: answer.process).count > answer.attempts.count
                 answer.nextLook = answer.answered + 300
                 answers.append(answer)
             }

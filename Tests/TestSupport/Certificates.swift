@@ -7,6 +7,20 @@ package final class Certificates {
     package struct Pair: Sendable {
         package let certificate: String
         package let key: String
+
+        /// Puts another pair in the place of these files, each at once.
+        /// - Throws: where a file can't be read or written.
+        package func replace(by new: Pair) throws {
+            try Certificates.replace(certificate, by: new.certificate)
+            try Certificates.replace(key, by: new.key)
+        }
+    }
+
+    /// Puts the content of another file in the place of a file, at once.
+    /// - Throws: where one of them can't be read or written.
+    package static func replace(_ file: String, by other: String) throws {
+        try Data(contentsOf: URL(filePath: other))
+            .write(to: URL(filePath: file), options: .atomic)
     }
 
     private let directory: String
