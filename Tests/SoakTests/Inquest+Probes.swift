@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 
 // What a soak's guests do not come to by themselves: a conversation that nobody watches, somebody
-// who takes no part, ids that nobody sent.
+// who takes no part, ids that nobody sent, an answer that comes before a message is written.
 extension Inquest {
     /// Who takes part in it and never comes.
     static let sleeper = "sleeper"
@@ -44,6 +44,29 @@ extension Inquest {
                     expected: ["trimmed", "unwatched"]))
         }
         try intrude(number, stage, conversation, newest: places.upperBound)
+        try overtake(number, stage)
+    }
+
+    /// A message is asked about, then written, while the origin answers nobody: it answers the
+    /// question first, so that the message is one whose writing is still awaited.
+    private func overtake(_ number: Int, _ stage: Stage) throws {
+        let id = "overtaken-\(number)"
+        let message: JSONValue = ["id": .string(id), "author": "prober", "body": "probe"]
+        // Too short for anybody to take it for an outage.
+        try stage.redis.server.ask("CLIENT", "PAUSE", "700", "ALL")
+        ask(
+            Question(
+                conversation: Self.quiet, id: id, gateway: 0, expected: ["waiting", "unwatched"]))
+        turn()
+        usleep(100_000)
+        let port = stage.near.port
+        let writing = Background { _ in
+            let api = ServerAPI(
+                port: port, apiKey: GatewayProcess.apiKey, learnsWrites: false)
+            _ = try ServerAPI.insist { try api.post(message, to: Self.quiet) }
+        }
+        turnAll()
+        try writing.join()
     }
 
     /// Somebody who takes no part tries to read and to write.
