@@ -7,12 +7,12 @@ struct TypeShape {
     /// By file: the names that the type declares there, and the words that it uses there.
     private(set) var files: [String: (declared: Set<Substring>, used: Set<Substring>)] = [:]
 
-    /// The types of these files, by name.
+    /// The types of these files, by target and name: two targets may each have one of a name.
     static func all(in files: [Repository.File]) -> [String: TypeShape] {
         var shapes: [String: TypeShape] = [:]
         for file in files {
             for part in TypePart.all(in: file.code.lines, depth: 0) {
-                shapes[part.name, default: TypeShape()].add(part, at: file.path)
+                shapes[key(part.name, in: file), default: TypeShape()].add(part, at: file.path)
             }
         }
         return shapes
@@ -21,15 +21,20 @@ struct TypeShape {
     /// The stored properties of each type, also of nested ones; an enum has none.
     static func storedProperties(in files: [Repository.File]) -> [String: Int] {
         var counts: [String: Int] = [:]
-        func count(_ part: TypePart, _ outer: String) {
-            let name = outer + part.name
+        func count(_ part: TypePart, as name: String) {
             counts[name, default: 0] += part.storedProperties
-            for inner in part.nested { count(inner, name + ".") }
+            for inner in part.nested { count(inner, as: "\(name).\(inner.name)") }
         }
         for file in files {
-            for part in TypePart.all(in: file.code.lines, depth: 0) { count(part, "") }
+            for part in TypePart.all(in: file.code.lines, depth: 0) {
+                count(part, as: key(part.name, in: file))
+            }
         }
         return counts
+    }
+
+    private static func key(_ name: String, in file: Repository.File) -> String {
+        "\(file.target ?? "")/\(name)"
     }
 
     private mutating func add(_ part: TypePart, at path: String) {
