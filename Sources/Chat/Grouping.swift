@@ -86,7 +86,7 @@ public struct Grouping: Sendable {
         var isAboveGroup: (category: String, canJoin: Bool)?
         var newestFirst: [Item] = []
         newestFirst.reserveCapacity(timeline.count)
-        for entry in timeline.entries.all.reversed() {
+        for entry in timeline.rows.entries.all.reversed() {
             let key = RecordKey(entry.message.id)
             var item = Item(
                 id: key.id, place: entry.place, category: category(entry.message),
@@ -225,7 +225,7 @@ public struct Grouping: Sendable {
         for item in changes.moved { remove(item.id, &self) }
         let came = changes.inserted.map(\.index) + changes.moved.map(\.to)
         for index in came + changes.updated.map(\.index) {
-            let entry = timeline.entries[index]
+            let entry = timeline.rows.entries[index]
             let key = RecordKey(entry.message.id)
             // A place that only gained a number keeps its order.
             if let old = places[key], old != entry.place { remove(key.id, &self) }
@@ -250,7 +250,7 @@ public struct Grouping: Sendable {
     private mutating func takeRuns(of timeline: Timeline) {
         timelineRuns = timeline.runs
         unread = timeline.unread
-        viewAnchor = timeline.viewAnchor
+        viewAnchor = timeline.counter.viewAnchor
         runEnds = []
         for run in timelineRuns {
             for index in [run.items.lowerBound - 1, run.items.upperBound - 1]

@@ -84,6 +84,6 @@ extension Timeline {
         guard delta.type != .inserted, delta.via ?? .live == .live else { return false }
         let place = place(of: delta.message)
         let isNew = followsEnd && .before(place) >= end
-        return !isNew && !covered.contains(place) && places[RecordKey(delta.message.id)] == nil
+        return !isNew && !covered.contains(place) && rows.place(of: delta.message.id) == nil
     }
 }

@@ -119,11 +119,11 @@ extension Timeline {
 
     private func place(of anchor: Page.Anchor) -> Place? {
         switch anchor {
-        case .id(let id): return places[RecordKey(id)]
+        case .id(let id): return rows.place(of: id)
         case .seq(let seq):
             let place = Place(number: seq)
-            let at = entries.index(where: { $0.place >= place })
-            let isShown = at < entries.count && entries[at].place.number == seq
+            let at = rows.entries.index(where: { $0.place >= place })
+            let isShown = at < rows.entries.count && rows.entries[at].place.number == seq
             return isShown || covered.contains(place) ? place : nil
         }
     }
@@ -152,7 +152,7 @@ extension Timeline {
     /// The entry of a message as it will be after `edits`.
     func entry(of id: String, _ edits: Edits) -> Entry? {
         if let edit = edits[id] { return edit.entry }
-        return places[RecordKey(id)].flatMap { entries.element(at: $0) }
+        return rows.entry(of: id)
     }
 
     /// Merges one value into `edits`. A proven value replaces one that was only shown, whatever the
@@ -182,8 +182,8 @@ extension Timeline {
         _ proven: Spans, without gaps: Coverage, floor number: Int, _ edits: inout Edits
     ) {
         for span in proven.list {
-            for index in firstIndex(behind: span.low)..<firstIndex(behind: span.high) {
-                let entry = entries[index]
+            for index in rows.firstIndex(behind: span.low)..<rows.firstIndex(behind: span.high) {
+                let entry = rows.entries[index]
                 if !entry.isHeld, edits[entry.message.id] == nil {
                     edits.set(entry.message.id, nil)
                 }
@@ -193,7 +193,9 @@ extension Timeline {
         if numbering != .unnumbered, .number(number) > floor {
             floor = .number(number)
             covered.remove(.start, floor)
-            for index in 0..<firstIndex(behind: floor) { edits.set(entries[index].message.id, nil) }
+            for index in 0..<rows.firstIndex(behind: floor) {
+                edits.set(rows.entries[index].message.id, nil)
+            }
         }
         lose(Spans(gaps), &edits)
     }
@@ -203,9 +205,9 @@ extension Timeline {
         guard !lost.isEmpty else { return }
         covered.remove(lost)
         for span in lost.list {
-            for index in firstIndex(behind: span.low)..<firstIndex(behind: span.high) {
-                let id = entries[index].message.id
-                if edits[id] == nil { edits.set(id, entries[index]) }
+            for index in rows.firstIndex(behind: span.low)..<rows.firstIndex(behind: span.high) {
+                let id = rows.entries[index].message.id
+                if edits[id] == nil { edits.set(id, rows.entries[index]) }
             }
         }
         edits.demote { lost.contains($0) }
@@ -220,7 +222,7 @@ extension Timeline {
     /// still being sent, which stay until they arrive.
     func removeSent(but messages: [Message], _ edits: inout Edits) {
         let kept = Set(messages.map { RecordKey($0.id) })
-        for entry in entries.all where hasPlace(entry.place) {
+        for entry in rows.entries.all where rows.isGiven(entry.place) {
             if !kept.contains(RecordKey(entry.message.id)) { edits.set(entry.message.id, nil) }
         }
     }

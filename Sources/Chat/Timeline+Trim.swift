@@ -19,12 +19,12 @@ extension Timeline {
     /// - Parameter focus: the position of the view, from 0 (the oldest message) to 1 (the newest).
     ///   Values outside are clamped; NaN counts as 1, which leaves the newest messages.
     public mutating func trim(to count: Int, focus: Double) -> Changes {
-        let excess = entries.count - max(count, 0)
+        let excess = rows.entries.count - max(count, 0)
         guard excess > 0 else { return Changes() }
         let place = focus.isNaN ? 1 : min(1, max(0, focus))
         let older = min(excess, Int(place * Double(excess)))
         var edits = Edits()
-        trim(from: entries.count - (excess - older), to: entries.count, &edits)
+        trim(from: rows.entries.count - (excess - older), to: rows.entries.count, &edits)
         trim(from: 0, to: older, &edits)
         return commit(edits)
     }
@@ -41,7 +41,7 @@ extension Timeline {
 
     private mutating func trimNewer(than visible: Range<Int>, _ edits: inout Edits) {
         let kept = followsEnd ? Self.keptBeside - 1 : 0
-        trim(from: visible.upperBound + Self.keptBeside, to: entries.count - kept, &edits)
+        trim(from: visible.upperBound + Self.keptBeside, to: rows.entries.count - kept, &edits)
     }
 
     private mutating func trimOlder(than visible: Range<Int>, _ edits: inout Edits) {
@@ -57,15 +57,13 @@ extension Timeline {
     private mutating func trim(from low: Int, to high: Int, _ edits: inout Edits) {
         let low = max(low, 0)
         // A message that is still being sent exists only here.
-        let unsent =
-            numbering == .unnumbered
-            ? entries.count : entries.index(where: { $0.place.number == .max })
+        let unsent = rows.givenCount
         let high = min(high, unsent)
         guard low < high else { return }
-        for index in low..<high { edits.set(entries[index].message.id, nil) }
+        for index in low..<high { edits.set(rows.entries[index].message.id, nil) }
         let reachesEnd = high == unsent
-        let from = low == 0 ? Spans.Cut.start : .before(entries[low].place)
-        covered.remove(from, reachesEnd ? .end : .behind(entries[high - 1].place))
+        let from = low == 0 ? Spans.Cut.start : .before(rows.entries[low].place)
+        covered.remove(from, reachesEnd ? .end : .behind(rows.entries[high - 1].place))
         if reachesEnd { followsEnd = false }
     }
 }

@@ -59,19 +59,15 @@ public struct Timeline: Sendable {
     public let conversation: String
     /// How its messages are numbered.
     public let numbering: Numbering
-    /// The reader's user id: their own messages are never unread; nil to count nothing.
-    public let reader: String?
     /// Rises with each `reset`; a page that was requested in an earlier generation is ignored.
     public internal(set) var generation = 0
     /// Whether a page has come since the start or the last reset.
     public internal(set) var isLoaded = false
     /// Whether new messages belong in the list: it was loaded up to the end, and not trimmed there.
     public internal(set) var followsEnd = false
-    /// How many messages are unread: see `Unread`.
-    public internal(set) var unread = Unread()
 
-    var entries = BlockList<Entry>()
-    var places: [RecordKey: Place] = [:]
+    var rows: TimelineRows
+    var counter: UnreadCounter
     var covered = Spans()
     /// The cut before the oldest message that the origin has.
     var floor: Spans.Cut
@@ -82,16 +78,13 @@ public struct Timeline: Sendable {
     var changesFrom = 0
     /// Whether the feed has been whole since its last message.
     var isFed = true
-    /// The place up to which the reader has read.
-    var lastRead: Place?
-    /// The newest message that the view has passed.
-    var viewAnchor: Place?
 
     /// An empty timeline, which waits for its first page.
     public init(conversation: String, numbering: Numbering = .dense, reader: String? = nil) {
         self.conversation = conversation
         self.numbering = numbering
-        self.reader = reader
+        rows = TimelineRows(numbering)
+        counter = UnreadCounter(reader: reader)
         floor = numbering == .unnumbered ? .start : .number(1)
         end = floor
     }
@@ -105,39 +98,50 @@ public struct Timeline: Sendable {
         var fresh = Timeline(conversation: conversation, numbering: numbering, reader: reader)
         fresh.generation = generation + 1
         fresh.isFed = isFed
-        fresh.entries = entries
-        fresh.places = places
+        fresh.rows = rows
         self = fresh
         return changes
+    }
+
+    /// Applies `edits` and returns what changed.
+    mutating func commit(_ edits: Edits) -> Changes {
+        let outcome = rows.perform(edits)
+        changesFrom = max(changesFrom, outcome.givenUp)
+        counter.follow(outcome, rows)
+        return outcome.changes
     }
 }
 
 // MARK: What a view reads
 
 extension Timeline {
+    /// The reader's user id: their own messages are never unread; nil where nothing counts.
+    public var reader: String? { counter.reader }
+
+    /// How many messages are unread: see `Unread`.
+    public var unread: Unread { counter.counts }
+
     /// How many messages the list has, including tombstones and unsent ones.
-    public var count: Int { entries.count }
+    public var count: Int { rows.entries.count }
 
     /// The messages, oldest first.
     /// - Complexity: O(n)
-    public var items: [Message] { entries.all.map(\.message) }
+    public var items: [Message] { rows.entries.all.map(\.message) }
 
     /// The message at an index, 0 being the oldest.
-    public subscript(index: Int) -> Message { entries[index].message }
+    public subscript(index: Int) -> Message { rows.entries[index].message }
 
     /// The index of the first message at or above a seq, including unsent ones.
-    public func firstIndex(from seq: Int) -> Int { firstIndex(behind: .number(seq)) }
+    public func firstIndex(from seq: Int) -> Int { rows.firstIndex(behind: .number(seq)) }
 
     /// Whether the message at an index is held; otherwise it is only shown and may be outdated.
-    public func isHeld(at index: Int) -> Bool { entries[index].isHeld }
+    public func isHeld(at index: Int) -> Bool { rows.entries[index].isHeld }
 
     /// Whether the message at an index is unread.
-    public func isUnread(at index: Int) -> Bool { entries[index].isUnread }
+    public func isUnread(at index: Int) -> Bool { rows.entries[index].isUnread }
 
     /// The index of a message; nil if it is not in the list.
-    public func index(of id: String) -> Int? {
-        places[RecordKey(id)].flatMap { entries.index(of: $0) }
-    }
+    public func index(of id: String) -> Int? { rows.index(of: id) }
 
     /// The places held; empty for an unnumbered list.
     public var coverage: Coverage { covered.coverage }
@@ -160,8 +164,8 @@ extension Timeline {
     /// its places were never given.
     public var runs: [Run] {
         covered.list.map { span in
-            let low = firstIndex(behind: span.low)
-            return Run(items: low..<max(low, firstIndex(behind: span.high)), span)
+            let low = rows.firstIndex(behind: span.low)
+            return Run(items: low..<max(low, rows.firstIndex(behind: span.high)), span)
         }
     }
 
@@ -185,22 +189,17 @@ extension Timeline {
             if high < top { bounds.append((high, top)) }
         }
         return bounds.map { low, high in
-            let from = firstIndex(behind: low)
-            return Gap(items: from..<max(from, firstIndex(behind: high)), low, high, numbering)
+            let from = rows.firstIndex(behind: low)
+            return Gap(items: from..<max(from, rows.firstIndex(behind: high)), low, high, numbering)
         }
     }
 
     /// The ends of the messages with a place, in a numbered list.
     private var shownEnds: (low: Spans.Cut, high: Spans.Cut)? {
-        guard numbering != .unnumbered, entries.count > 0, let newest = newestLoaded,
-            hasPlace(entries[0].place)
+        guard numbering != .unnumbered, rows.entries.count > 0, let newest = rows.newest,
+            rows.isGiven(rows.entries[0].place)
         else { return nil }
-        return (.before(entries[0].place), .behind(newest))
-    }
-
-    /// The index of the first entry after a cut.
-    func firstIndex(behind cut: Spans.Cut) -> Int {
-        entries.index(where: { .before($0.place) >= cut })
+        return (.before(rows.entries[0].place), .behind(newest))
     }
 
     /// One run of a timeline.

@@ -178,7 +178,7 @@ import Testing
     /// Where all that may be unread is held, its number is right whatever happened before.
     private static func requireUnread(_ world: World) throws {
         let timeline = world.timeline
-        guard let read = timeline.lastRead?.number, timeline.isLoaded, timeline.followsEnd,
+        guard let read = timeline.counter.lastRead?.number, timeline.isLoaded, timeline.followsEnd,
             timeline.touchesEnd, world.isFed, world.origin.isChained
         else { return }
         guard timeline.coverage.contains(read + 1, world.origin.head) else { return }
