@@ -30,25 +30,32 @@ final class SocketClient: @unchecked Sendable {
         case received([UInt8])
     }
 
+    /// What is known of one connection.
+    private struct Connection {
+        /// 0 for none.
+        var number: UInt = 0
+        var isOpen = false
+        var isReadingPaused = false
+        /// Events during the library's calls, to be delivered between them.
+        var news: [News] = []
+        var hasEnded = false
+        var peerCode: UInt16?
+        /// The part of a message that has come.
+        var partial: [UInt8] = []
+        /// Texts to be sent.
+        var output: [[UInt8]] = []
+    }
+
     private let loop: ServiceLoop
     private let endpoint: ClientEndpoint
     private var host: ClientHost?
     weak var delegate: (any SocketClientDelegate)?
 
     private var lastNumber: UInt = 0
-    /// The number of the current connection; 0 for none.
-    private var current: UInt = 0
+    private var current = Connection()
     private var sockets: [UInt: ClientSocket] = [:]
-    private var isOpen = false
-    /// Events during the library's calls, to be delivered between them.
-    private var news: [News] = []
-    private var hasEnded = false
-    private var peerCode: UInt16?
-    private var partial: [UInt8] = []
-    private var output: [[UInt8]] = []
     private var doomed: [UInt] = []
     private var frame = FrameBuffer()
-    private var isReadingPaused = false
 
     /// - Throws: `WebSocketError` `certificate` if the trusted roots can't be read.
     init(loop: ServiceLoop, endpoint: ClientEndpoint) throws(WebSocketError) {
@@ -67,108 +74,104 @@ final class SocketClient: @unchecked Sendable {
         loop.preconditionOnLoop()
         abandon()
         lastNumber += 1
-        current = lastNumber
-        if let socket = host?.connect(to: endpoint, as: current), !hasEnded {
-            sockets[current] = socket
+        current.number = lastNumber
+        if let socket = host?.connect(to: endpoint, as: lastNumber), !current.hasEnded {
+            sockets[lastNumber] = socket
         } else {
-            hasEnded = true
+            current.hasEnded = true
         }
         loop.noteWork()
-        return current
+        return lastNumber
     }
 
     /// Sends a text, after the queued ones. Does nothing without an open connection.
     func send(_ text: [UInt8]) {
         loop.preconditionOnLoop()
-        guard isOpen, let socket = sockets[current] else { return }
-        output.append(text)
+        guard current.isOpen, let socket = sockets[current.number] else { return }
+        current.output.append(text)
         socket.askToWrite()
     }
 
     /// Ends the connection at once, without a close frame and without `closed`.
     func abandon() {
         loop.preconditionOnLoop()
-        if sockets[current] != nil { doomed.append(current) }
-        current = 0
-        isOpen = false
-        hasEnded = false
-        peerCode = nil
-        isReadingPaused = false
-        news = []
-        partial = []
-        output = []
+        if sockets[current.number] != nil { doomed.append(current.number) }
+        current = Connection()
     }
 
     /// Stops or resumes reading; unread bytes stay with the peer.
     func pauseReading(_ pause: Bool) {
         loop.preconditionOnLoop()
-        guard pause != isReadingPaused, isOpen, let socket = sockets[current] else { return }
-        isReadingPaused = pause
+        guard pause != current.isReadingPaused, current.isOpen,
+            let socket = sockets[current.number]
+        else { return }
+        current.isReadingPaused = pause
         socket.pauseReading(pause)
     }
 
     // MARK: From the library
 
     func socketOpened(_ number: UInt) {
-        guard number == current else { return }
+        guard number == current.number else { return }
         loop.noteWork()
-        isOpen = true
-        news.append(.opened)
+        current.isOpen = true
+        current.news.append(.opened)
     }
 
     /// - Returns: -1 to close the connection.
     func socketReceived(
         _ number: UInt, _ bytes: borrowing Span<UInt8>, isWhole: Bool, isText: Bool
     ) -> Int32 {
-        guard number == current else { return -1 }
+        guard number == current.number else { return -1 }
         loop.noteWork()
-        guard partial.count + bytes.count <= Self.inboundLimit else { return -1 }
-        partial.reserveCapacity(partial.count + bytes.count)
-        for index in bytes.indices { partial.append(bytes[index]) }
+        let length = current.partial.count + bytes.count
+        guard length <= Self.inboundLimit else { return -1 }
+        current.partial.reserveCapacity(length)
+        for index in bytes.indices { current.partial.append(bytes[index]) }
         if isWhole {
             // The protocol has no binary frames.
-            if isText { news.append(.received(partial)) }
-            partial = []
+            if isText { current.news.append(.received(current.partial)) }
+            current.partial = []
         }
         return 0
     }
 
     /// - Returns: -1 to close the connection.
     func socketWritable(_ number: UInt) -> Int32 {
-        guard number == current, let socket = sockets[number] else { return 0 }
-        if !output.isEmpty {
-            frame.fill(output.removeFirst())
+        guard number == current.number, let socket = sockets[number] else { return 0 }
+        if !current.output.isEmpty {
+            frame.fill(current.output.removeFirst())
             guard socket.write(&frame) else { return -1 }
         }
-        if !output.isEmpty { socket.askToWrite() }
+        if !current.output.isEmpty { socket.askToWrite() }
         return 0
     }
 
     func socketClosing(_ number: UInt, code: UInt16?) {
-        if number == current { peerCode = code }
+        if number == current.number { current.peerCode = code }
     }
 
     func socketDestroyed(_ number: UInt) {
         sockets[number] = nil
-        guard number == current else { return }
+        guard number == current.number else { return }
         loop.noteWork()
-        hasEnded = true
+        current.hasEnded = true
     }
 
     /// Delivers the events; the delegate may begin another connection in each call.
     private func tell() -> Bool {
-        guard !news.isEmpty || hasEnded else { return false }
-        let number = current
-        let batch = news
-        news = []
-        for item in batch where number == current {
+        guard !current.news.isEmpty || current.hasEnded else { return false }
+        let number = current.number
+        let batch = current.news
+        current.news = []
+        for item in batch where number == current.number {
             switch item {
             case .opened: delegate?.opened(number)
             case .received(let text): delegate?.received(number, text)
             }
         }
-        if hasEnded, number == current {
-            let code = peerCode
+        if current.hasEnded, number == current.number {
+            let code = current.peerCode
             abandon()
             delegate?.closed(number, code: code)
         }
@@ -187,7 +190,7 @@ extension SocketClient: ServiceLoop.Participant {
 
     func loopDidEnd() {
         // The context destroys the socket; no more events are delivered.
-        current = 0
+        current = Connection()
         delegate = nil
         sockets = [:]
         host = nil
