@@ -31,6 +31,18 @@ final class Client {
         var holding: Holding
     }
 
+    /// What it was sent, counted.
+    struct Tally {
+        /// How many changes open resumes were behind the log; and how many an open stream was
+        /// behind when its subscription was ended.
+        var behind: [Int] = []
+        var behindWhenRemoved: [Int] = []
+        /// How many open answers about participants were judged.
+        var openPeople = 0
+        /// Deltas received in events, for the accounting.
+        var deltas = 0
+    }
+
     let name: String
     let user: String
     /// Its holdings, by conversation.
@@ -49,14 +61,7 @@ final class Client {
     private(set) var upstream = "online"
     /// The last reply.
     private(set) var reply: JSONObject?
-    /// How many changes open resumes were behind the log; and how many an open stream was behind
-    /// when its subscription was ended.
-    private(set) var behind: [Int] = []
-    private(set) var behindWhenRemoved: [Int] = []
-    /// How many open answers about participants were judged.
-    private(set) var openPeople = 0
-    /// Deltas received in events, for the accounting.
-    private(set) var deltas = 0
+    private(set) var tally = Tally()
 
     init(name: String, user: String) {
         self.name = name
@@ -94,7 +99,7 @@ final class Client {
         switch event {
         case "messages":
             let told = try FrameContent(.messages, frame)
-            deltas += told.values.count
+            tally.deltas += told.values.count
             try apply(told, to: conversation(of: frame), oracle)
         case "gap":
             try apply(try FrameContent(.gap, frame), to: conversation(of: frame), oracle)
@@ -106,7 +111,7 @@ final class Client {
             try require(
                 holdings[conversation]?.isSubscribed ?? false, "\(event) without a subscription")
             if let holding = holdings[conversation], holding.isOpen, let head = holding.head {
-                behindWhenRemoved.append(head.rev - (holding.position ?? head.rev))
+                tally.behindWhenRemoved.append(head.rev - (holding.position ?? head.rev))
             }
             holdings[conversation]?.end()
             if event == "unsubscribed" { shown.remove(conversation, user, oracle) }
@@ -218,7 +223,7 @@ final class Client {
             try list.show(view, in: result, request: id, user, oracle)
         case .people(let conversation, let range):
             guard result["open"]?.bool == true else { break }
-            openPeople += 1
+            tally.openPeople += 1
             try oracle.checkPeople(result, range, of: conversation, shownTo: user)
         case .other:
             break
@@ -258,7 +263,7 @@ final class Client {
         try require(
             told.isReset == isOther || oracle.isReplica && told.isReset && asked.have != nil,
             "reset: \(told.isReset), expected \(isOther)")
-        if told.isOpen, asked.have != nil { behind.append(told.head.rev - told.asOf) }
+        if told.isOpen, asked.have != nil { tally.behind.append(told.head.rev - told.asOf) }
         let now = holdings[asked.conversation] ?? Holding()
         let isUnbroken = asked.holding.isSubscribed && asked.holding.breaks == now.breaks
         if let have = asked.have {

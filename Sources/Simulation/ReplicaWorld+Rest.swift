@@ -44,7 +44,7 @@ extension ReplicaWorld {
             }
             try checkStore(gateway)
         }
-        let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
+        let received = clients.reduce(lostDeltas) { $0 + $1.tally.deltas }
         try require(received <= written, "\(received) deltas came, \(written) were written")
         for (place, connection) in connections.sorted(by: { $0.key < $1.key })
         where connection.deadline == nil && connection.socket.isEmpty {
@@ -135,7 +135,7 @@ extension ReplicaWorld {
     }
 
     private func checkRest() throws(Violation) {
-        let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
+        let received = clients.reduce(lostDeltas) { $0 + $1.tally.deltas }
         try require(received == written, "\(received) deltas came, \(written) were written")
         for gateway in gateways {
             guard let engine = gateway.engine else { continue }

@@ -247,7 +247,7 @@ extension ReplicaWorld {
     }
 
     /// How many deltas the client received in events.
-    package func deltas(to client: Int) -> Int { clients[client].deltas }
+    package func deltas(to client: Int) -> Int { clients[client].tally.deltas }
 
     /// Whether every request of the client was answered.
     package func isAnswered(_ client: Int) -> Bool { clients[client].asked.isEmpty }

@@ -117,14 +117,14 @@ package final class ReplicaWorld: Workload {
         let changes = pages * scenario.sync.page
         return clients.reduce((0, 0)) { sum, client in
             (
-                sum.0 + client.behind.count { $0 > changes },
-                sum.1 + client.behindWhenRemoved.count { $0 > changes }
+                sum.0 + client.tally.behind.count { $0 > changes },
+                sum.1 + client.tally.behindWhenRemoved.count { $0 > changes }
             )
         }
     }
 
     /// How many open answers about participants were judged.
-    package var openPeople: Int { clients.reduce(0) { $0 + $1.openPeople } }
+    package var openPeople: Int { clients.reduce(0) { $0 + $1.tally.openPeople } }
 
     /// How many reads waited while other users' were done.
     package var readsThatWaited: Int { gateways.reduce(0) { $0 + $1.fairness.waited } }

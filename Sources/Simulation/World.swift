@@ -183,7 +183,7 @@ package final class World {
         }
         let stranded = engine.report.strandedSubscriptions
         try require(stranded == 0, "\(stranded) subscriptions of sessions that are gone")
-        let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
+        let received = clients.reduce(lostDeltas) { $0 + $1.tally.deltas }
         try require(
             received <= totals.accounting.written,
             "\(received) deltas came, \(totals.accounting.written) were written")
@@ -197,7 +197,7 @@ package final class World {
     /// Invariants once every socket is empty.
     func checkRest() throws(Violation) {
         let accounting = engine.report.totals().accounting
-        let received = clients.reduce(lostDeltas) { $0 + $1.deltas }
+        let received = clients.reduce(lostDeltas) { $0 + $1.tally.deltas }
         try require(
             received == accounting.written && accounting.queued == 0,
             "\(received) deltas came, \(accounting.written) were written, \(accounting.queued) wait"

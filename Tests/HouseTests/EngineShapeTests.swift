@@ -93,17 +93,12 @@ import Testing
         "Upstream/PostgresUpstream": Size(lines: 1063, properties: 17, cycle: 6),
         // The clients.
         "ClientCore/ClientSession": Size(lines: 1176, cycle: 6),
-        "Chat/Timeline": Size(lines: 1021, properties: 16, cycle: 5),
-        "LoopTransport/SocketClient": Size(properties: 16),
         // What measures and simulates.
         "Simulation/World": Size(properties: 25, cycle: 5),
-        "Simulation/Client": Size(properties: 16),
         "Simulation/ReplicaWorld": Size(lines: 1426, properties: 26, cycle: 10),
         "Simulation/ReplicaScenario": Size(properties: 19),
         "Simulation/Gateway": Size(properties: 21), "Simulation/Origin": Size(cycle: 8),
-        "Simulation/ModelLog": Size(cycle: 6), "Bench/Scenario": Size(cycle: 8),
-        "Bench/Drill": Size(cycle: 10), "Bench/Crowd": Size(properties: 17),
-        "Bench/FanoutRun": Size(properties: 16), "Bench/ClientTrial": Size(properties: 15),
+        "Simulation/ModelLog": Size(cycle: 6),
     ]
 
     @Test func noTypeElsewhereGetsAboveTheCeilings() {

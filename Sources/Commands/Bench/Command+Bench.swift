@@ -20,11 +20,11 @@ extension Command {
         ] + scaleNames.map { Option(name: $0, value: "N", help: "") }
     ) { arguments, console throws(CommandError) in
         guard arguments.operands.count == 1, let name = arguments.operands.first else {
-            let names = Drill.all.map(\.name).joined(separator: ", ")
+            let names = Drills.all.map(\.name).joined(separator: ", ")
             throw .usage("bench takes one scenario: \(names)")
         }
-        guard let drill = Drill.all.first(where: { $0.name == name }) else {
-            let hint = ClosestMatch.hint(for: name, in: Drill.all.map(\.name))
+        guard let drill = Drills.all.first(where: { $0.name == name }) else {
+            let hint = ClosestMatch.hint(for: name, in: Drills.all.map(\.name))
             throw .usage("no scenario \(quoted(name))\(hint)")
         }
         var values: [String: Int] = [:]
@@ -49,8 +49,8 @@ extension Command {
     }
 
     private static let benchDetails: String = {
-        let scenarios = table(Drill.all.map { ($0.name, $0.summary) })
-        let scales = Drill.all.map { "\n\($0.name):\n" + table($0.scale.map(row)) }.joined()
+        let scenarios = table(Drills.all.map { ($0.name, $0.summary) })
+        let scales = Drills.all.map { "\n\($0.name):\n" + table($0.scale.map(row)) }.joined()
         return """
             Clients of its own check every frame against what was sent; the exit code is the
             verdict: 0 if all criteria hold, 1 if one does not. The gateway must be in open mode.
@@ -75,7 +75,7 @@ extension Command {
     /// The names in the scales of all scenarios, without duplicates.
     private static let scaleNames: [String] = {
         var names: [String] = []
-        for name in Drill.all.flatMap({ $0.scale.map(\.name) }) where !names.contains(name) {
+        for name in Drills.all.flatMap({ $0.scale.map(\.name) }) where !names.contains(name) {
             names.append(name)
         }
         return names

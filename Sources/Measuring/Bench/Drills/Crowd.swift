@@ -18,6 +18,8 @@ final class Crowd: FrameReceiver {
         var tries = 0
         /// Whether it got a goaway and waits for its slot.
         var isLeaving = false
+        /// The number of places in the gaps that it got.
+        var declaredCount = 0
     }
 
     /// Scheduled actions.
@@ -59,8 +61,6 @@ final class Crowd: FrameReceiver {
     var tell: (News) throws(BenchError) -> Void = { _ in }
     /// Whether a client's live deliveries count in the latencies.
     var isCounting: (Int) -> Bool = { _ in true }
-    /// By client, the number of places in the gaps that it got.
-    private(set) var declaredCounts: [Int: Int] = [:]
     private(set) var backCount = 0
     private var random = Generator()
 
@@ -71,9 +71,7 @@ final class Crowd: FrameReceiver {
     /// The number of the author's unanswered requests.
     var unanswered: Int { author?.unanswered.count ?? 0 }
 
-    private let prefix: String
-    private var events = FrameCache()
-    private var replies = FrameCache()
+    private var frames: FrameReader
 
     private static let connectRequest = 1
     private static let subscribeRequest = 10
@@ -91,7 +89,7 @@ final class Crowd: FrameReceiver {
     init(_ site: Site, _ rooms: [Room], prefix: String, body: Int) throws(BenchError) {
         swarm = try Swarm(site.endpoint)
         self.rooms = rooms
-        self.prefix = prefix
+        frames = FrameReader(prefix: prefix)
         self.body = String(repeating: "x", count: body)
     }
 
@@ -277,10 +275,7 @@ final class Crowd: FrameReceiver {
             let rest = payload.extracting(reply.rest..<payload.count)
             return try replied(reply.id, rest, client)
         }
-        let frame = try events.frame(payload) { [prefix] text throws(BenchError) in
-            try StreamFrame(event: text, prefix: prefix)
-        }
-        guard let frame else { return try noted(payload, on: client) }
+        guard let frame = try frames.event(payload) else { return try noted(payload, on: client) }
         guard client.index != author?.client,
             let slot = members[client.index].rooms.firstIndex(where: { $0 == frame.room })
         else { return }
@@ -294,12 +289,7 @@ final class Crowd: FrameReceiver {
         guard id != Self.connectRequest else { return }
         let isPage = id >= Self.healRequest
         let slot = id - (isPage ? Self.healRequest : Self.subscribeRequest)
-        let frame = try replies.frame(rest) { text throws(BenchError) in
-            // Starts after the id: `,"result":{…}}`.
-            try StreamFrame(
-                reply: [UInt8(ascii: "{")] + text.dropFirst(), isPage ? .page : .subscribed)
-        }
-        guard let frame else { return }
+        guard let frame = try frames.reply(rest, isPage ? .page : .subscribed) else { return }
         if isPage { holdings[members[client.index].first + slot].isHealing = false }
         try apply(frame, client, slot, isPage ? .healing : .replay)
         if !isPage { try subscribed(client.index) }
@@ -333,7 +323,7 @@ final class Crowd: FrameReceiver {
         let member = members[client.index]
         let place = member.first + slot
         let room = rooms[member.rooms[slot]]
-        if !frame.gaps.isEmpty { declaredCounts[client.index, default: 0] += frame.gaps.count }
+        members[client.index].declaredCount += frame.gaps.count
         ledger.isCounting = isCounting(client.index)
         holdings[place].apply(frame, room, way, &ledger, at: swarm.now)
         guard let gap = holdings[place].declared.ranges.last, !holdings[place].isHealing else {

@@ -151,7 +151,7 @@ private final class SlowRun {
         report.require(
             "the fast ones' p99 with stalled ones to without, median", median <= 1.15,
             seen: "\(DrillReport.words(median))", bar: "at most 1.15")
-        let unmet = stalled.count { crowd.declaredCounts[$0, default: 0] == 0 }
+        let unmet = stalled.count { crowd.members[$0].declaredCount == 0 }
         report.require("sockets that were closed", none: crowd.ledger.ends)
         report.require("stalled readers that never met their limit", none: unmet)
         report.require("resets", none: crowd.ledger.resets)

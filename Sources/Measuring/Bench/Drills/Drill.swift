@@ -32,10 +32,6 @@ package struct Drill: Sendable {
     var judges = false
     let run: @Sendable (Site, Plan, inout DrillReport) throws(BenchError) -> Void
 
-    package static let all: [Drill] = [
-        jitter, avalanche, drain, slow, storm, fanout, flood, worst, client,
-    ]
-
     /// Runs the drill.
     /// - Parameters:
     ///   - values: values of its scale that differ from the defaults.

@@ -117,6 +117,34 @@ final class StreamFrame {
     }
 }
 
+/// Reads a crowd's frames.
+struct FrameReader {
+    /// The part of a room's name before its index.
+    let prefix: String
+    private var events = FrameCache()
+    private var replies = FrameCache()
+
+    init(prefix: String) { self.prefix = prefix }
+
+    /// An event; nil if it does not concern the messages of a room.
+    /// - Throws: `BenchError.failure` for anything that the protocol does not allow.
+    mutating func event(_ payload: Span<UInt8>) throws(BenchError) -> StreamFrame? {
+        try events.frame(payload) { [prefix] text throws(BenchError) in
+            try StreamFrame(event: text, prefix: prefix)
+        }
+    }
+
+    /// A reply, from after its id: `,"result":{…}}`.
+    /// - Throws: as `event`.
+    mutating func reply(
+        _ rest: Span<UInt8>, _ kind: StreamFrame.Kind
+    ) throws(BenchError) -> StreamFrame? {
+        try replies.frame(rest) { text throws(BenchError) in
+            try StreamFrame(reply: [UInt8(ascii: "{")] + text.dropFirst(), kind)
+        }
+    }
+}
+
 /// The latest frames by their bytes: all subscribers get the same ones, so all but the first are
 /// compared instead of decoded. Replies to the same request differ only in their id, so they are
 /// cached from after it.

@@ -35,10 +35,18 @@ private final class ClientTrial {
     private var ids: [Int: String] = [:]
     private var sent: [String] = []
     private var log: [(seq: Int, body: String?)] = []
-    private var whole = 0
-    private var rounds = 0
-    private var slowest: Nanoseconds = 0
-    private var end: String?
+    private var outcome = Outcome()
+
+    private struct Outcome {
+        /// The round that it is in.
+        var rounds = 0
+        /// The last round after which it showed the log.
+        var whole = 0
+        /// How long it took at most to show the log.
+        var slowest: Nanoseconds = 0
+        /// Why it did not go on.
+        var end: String?
+    }
 
     init(_ site: Site, _ plan: Drill.Plan) throws(BenchError) {
         self.site = site
@@ -72,17 +80,17 @@ private final class ClientTrial {
             guard try becomesWhole() else { return }
             plan.say("the client shows all \(plan["held"]) messages")
             for round in 1...plan["rounds"] {
-                rounds = round
+                outcome.rounds = round
                 let fault = try trouble()
                 guard try becomesWhole() else { return }
-                whole = round
+                outcome.whole = round
                 plan.say("round \(round), \(fault): whole with \(log.count) messages")
             }
         } catch {
             // A client that ends or sends invalid output fails the drill; that is not an error of
             // the drill.
             guard let fault = client.fault else { throw error }
-            end = fault
+            outcome.end = fault
         }
     }
 
@@ -197,7 +205,7 @@ private final class ClientTrial {
             try readLog()
             isWhole = hasSent && ledger.rows == log.map { .message(seq: $0.seq, body: $0.body) }
         }
-        slowest = max(slowest, Clock.now() - start)
+        outcome.slowest = max(outcome.slowest, Clock.now() - start)
         return isWhole
     }
 
@@ -226,7 +234,7 @@ private final class ClientTrial {
         report.add("changes", written)
         report.add("sent", sent.count)
         report.add("cuts", proxy.cuts)
-        report.add("slowestToBeWhole", Clock.seconds(slowest), "s")
+        report.add("slowestToBeWhole", Clock.seconds(outcome.slowest), "s")
         for promise in EchoLedger.Promise.allCases {
             let count = ledger.faults[promise] ?? 0
             let place = ledger.first[promise].map { ", first in \($0)" } ?? ""
@@ -237,8 +245,10 @@ private final class ClientTrial {
             "what it sent is in the log once, in its order", bodies == sent,
             seen: "\(bodies.count)", bar: "\(sent.count)")
         report.require(
-            "rounds after which it shows the log", whole == plan["rounds"],
-            seen: rounds == 0 ? "it never did" : "\(whole)", bar: "\(plan["rounds"])")
+            "rounds after which it shows the log", outcome.whole == plan["rounds"],
+            seen: outcome.rounds == 0 ? "it never did" : "\(outcome.whole)",
+            bar: "\(plan["rounds"])")
+        let end = outcome.end
         report.require("it goes on", end == nil, seen: end ?? "yes", bar: "yes")
     }
 

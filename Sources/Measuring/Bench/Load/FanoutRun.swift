@@ -10,9 +10,18 @@ final class FanoutRun: FrameReceiver {
         var missing: Int32
     }
 
+    /// Latencies are recorded of the messages that were due in this window.
+    private struct Window {
+        var span: Range<Nanoseconds> = 0..<0
+        private(set) var latencies = Histogram()
+
+        mutating func record(_ start: Nanoseconds, arrivedAt now: Nanoseconds) {
+            if span.contains(start) { latencies.record(now - start) }
+        }
+    }
+
     let swarm: Swarm
     private let plan: FanoutPlan
-    private let subscribers: Int
     private let publishers: Range<Int>
     /// The format of messages to a peer; nil if the server is a gateway, which gets requests.
     private let wire: PeerWire?
@@ -28,12 +37,11 @@ final class FanoutRun: FrameReceiver {
     private(set) var answered = 0
     /// The bytes of the delivered events.
     private(set) var bytes = 0
-    private(set) var latencies = Histogram()
-    /// Latencies are recorded of the messages that were due in this window.
-    private var window: Range<Nanoseconds> = 0..<0
+    private var window = Window()
     private(set) var faults: [String] = []
 
     var published: Int { flights.count }
+    var latencies: Histogram { window.latencies }
 
     /// - Parameters:
     ///   - base: the head's seq when the clients subscribed.
@@ -52,10 +60,9 @@ final class FanoutRun: FrameReceiver {
         ledgers = (0..<plan.rooms).map { _ in
             DeltaLedger(isNumbered: wire == nil, size: plan.rooms == 1 ? 4096 : 64)
         }
-        subscribers = plan.subscribers
         self.publishers =
             publishers ?? plan.subscribers..<(plan.subscribers + plan.publishers)
-        last = Array(repeating: base, count: subscribers)
+        last = Array(repeating: base, count: plan.subscribers)
         flights.reserveCapacity(1 << 20)
     }
 
@@ -67,7 +74,7 @@ final class FanoutRun: FrameReceiver {
     func publish(for span: Nanoseconds, measuring: Bool) throws(BenchError) {
         let start = Clock.now()
         let end = start + span
-        if measuring { window = start..<end }
+        if measuring { window.span = start..<end }
         switch plan.load {
         case .inFlight(let width):
             while Clock.now() < end {
@@ -129,7 +136,7 @@ final class FanoutRun: FrameReceiver {
     // MARK: What comes
 
     func received(_ payload: Span<UInt8>, on client: Client) throws(BenchError) {
-        let isPublisher = client.index >= subscribers
+        let isPublisher = client.index >= plan.subscribers
         guard let wire, wire.isNATS else {
             guard isPublisher else { return delivered(payload, to: client) }
             guard let reply = try Reply(payload) else { return }
@@ -170,8 +177,7 @@ final class FanoutRun: FrameReceiver {
             if delta.message % plan.rooms != room {
                 note("a subscriber got a message of another room")
             }
-            let start = flights[delta.message].start
-            if window.contains(start) { latencies.record(swarm.now - start) }
+            window.record(flights[delta.message].start, arrivedAt: swarm.now)
             arrived(delta.message)
         }
     }

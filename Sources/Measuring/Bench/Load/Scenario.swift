@@ -85,8 +85,4 @@ package struct Scenario: Sendable {
             }
         }
     }
-
-    package static let all: [Scenario] = [
-        fanout, rooms, idle, pages, resume, allocations, start, flat,
-    ]
 }
