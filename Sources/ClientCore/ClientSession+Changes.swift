@@ -53,13 +53,13 @@ extension ClientSession {
         var state = conversations[id] ?? ConversationState(id: conversation)
         state.queue.markRead(seq)
         conversations[id] = state
-        act(.save(conversation))
+        effects.act(.save(conversation))
         tellRead(id)
     }
 
     /// Makes what is next, if nothing is under way, and tells how far was read.
     mutating func changeNext(_ id: ID) {
-        clear(.changes(id))
+        effects.clear(.changes(id))
         guard state.isLive, let phase = conversations[id]?.phase,
             let drafts = conversations[id]?.outbox.drafts
         else { return }
@@ -76,8 +76,8 @@ extension ClientSession {
         case .edit(let body, let metadata):
             params.set("body", body.map(RawJSON.init(string:)) ?? .null)
             params.set("metadata", metadata)
-            send("editMessage", params, .change(id))
-        case .delete: send("deleteMessage", params, .change(id))
+            effects.send("editMessage", params, .change(id))
+        case .delete: effects.send("deleteMessage", params, .change(id))
         }
     }
 
@@ -86,7 +86,7 @@ extension ClientSession {
         guard conversations[id]?.queue.beginCheck() == true else { return }
         var params = RequestParams(conversation: conversations[id]?.id ?? id.text)
         params.set("cached", false)
-        send("fetchConversation", params, .epoch(id))
+        effects.send("fetchConversation", params, .epoch(id))
     }
 
     mutating func epochTold(
@@ -101,11 +101,11 @@ extension ClientSession {
     }
 
     mutating func tellRead(_ id: ID) {
-        clear(.read(id))
+        effects.clear(.read(id))
         guard state.isLive, let seq = conversations[id]?.queue.nextRead() else { return }
         var params = RequestParams(conversation: conversations[id]?.id ?? id.text)
         params.set("seq", seq)
-        send("markRead", params, .read(id, seq))
+        effects.send("markRead", params, .read(id, seq))
     }
 
     mutating func changed(
@@ -120,7 +120,7 @@ extension ClientSession {
             show([message], in: id.text)
         case .failure(let error):
             let wait = conversations[id]?.queue.fail(error, random: options.random())
-            if let wait { return set(.changes(id), at: now.monotonic + wait) }
+            if let wait { return effects.set(.changes(id), at: now.monotonic + wait) }
         }
         changesChanged(id)
         changeNext(id)
@@ -133,14 +133,14 @@ extension ClientSession {
         case .success(let answer):
             conversations[id]?.queue.readTold(seq)
             let conversation = conversations[id]?.id ?? id.text
-            marked(
+            listing.confirmRead(
                 conversation, upTo: try answer.integer("lastReadSeq"),
-                unread: try answer.integer("unreadCount"))
+                unread: try answer.integer("unreadCount"), &effects)
         case .failure(let error):
             let wait = conversations[id]?.queue.readRefused(error, random: options.random())
-            if let wait { set(.read(id), at: now.monotonic + wait) }
+            if let wait { effects.set(.read(id), at: now.monotonic + wait) }
         }
-        act(.save(id.text))
+        effects.act(.save(id.text))
         if case .success = result { tellRead(id) }
     }
 
@@ -153,7 +153,7 @@ extension ClientSession {
     }
 
     private mutating func changesChanged(_ id: ID) {
-        tell(id, .changes(conversations[id]?.queue.changes ?? []))
-        act(.save(id.text))
+        effects.tell(id, .changes(conversations[id]?.queue.changes ?? []))
+        effects.act(.save(id.text))
     }
 }

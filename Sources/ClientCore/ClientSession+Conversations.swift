@@ -73,18 +73,18 @@ extension ClientSession {
     package mutating func unsubscribe(from conversation: String) {
         let id = conversation.id
         guard let state = conversations[id], state.phase != .idle else { return }
-        clear(.subscribe(id))
+        effects.clear(.subscribe(id))
         conversations[id]?.phase = .idle
         conversations[id]?.subscription += 1
         conversations[id]?.holder.unsubscribed()
         if self.state.isLive, state.phase == .live || state.phase == .opening {
-            send("unsubscribeMessages", RequestParams(conversation: state.id), .nothing)
+            effects.send("unsubscribeMessages", RequestParams(conversation: state.id), .nothing)
         }
     }
 
     mutating func subscribe(_ id: ID) {
         guard state.isLive, var conversation = conversations[id] else { return }
-        clear(.subscribe(id))
+        effects.clear(.subscribe(id))
         conversation.phase = .opening
         conversation.subscription += 1
         let have = conversation.holder.resumable()
@@ -92,7 +92,7 @@ extension ClientSession {
         var params = RequestParams(conversation: conversation.id)
         params.set("have", have)
         params.set("limit", conversation.limit ?? options.page)
-        send(
+        effects.send(
             "subscribeMessages", params,
             .subscribe(
                 id, subscription: conversation.subscription, resumed: have != nil,
@@ -112,12 +112,12 @@ extension ClientSession {
         let lost = conversations[id]?.holder.subscribed(frame, resumed: epoch != nil) ?? []
         conversations[id]?.phase = .live
         conversations[id]?.backoff.reset()
-        if continues { tell(id, .resumed(frame)) } else { begin(id) }
+        if continues { effects.tell(id, .resumed(frame)) } else { begin(id) }
         takeBack(lost, id)
         confirm(frame.messages, in: id)
         conversations[id]?.wasOpen = frame.isOpen
         setOpen(id, frame.isOpen)
-        tell(id, .live(true))
+        effects.tell(id, .live(true))
         settle(id)
         changesMeet(id)
         sendNext(id)
@@ -127,13 +127,13 @@ extension ClientSession {
     /// Tells what is held now, which replaces what was told before.
     private mutating func begin(_ id: ID) {
         guard let holder = conversations[id]?.holder else { return }
-        tell(id, .began(ConversationUpdate.Snapshot(holder)))
+        effects.tell(id, .began(ConversationUpdate.Snapshot(holder)))
     }
 
     /// Tells that values are gone that were only shown, and what stands there instead.
     private mutating func takeBack(_ lost: [Message], _ id: ID) {
         guard !lost.isEmpty, let holder = conversations[id]?.holder else { return }
-        tell(
+        effects.tell(
             id,
             .takenBack(
                 lost.map { message in
@@ -154,10 +154,10 @@ extension ClientSession {
             conversations[id]?.phase = .waiting
             let wait =
                 error.after.map(Int64.init) ?? conversations[id]?.backoff.next(options.random())
-            set(.subscribe(id), at: now.monotonic + (wait ?? 0))
+            effects.set(.subscribe(id), at: now.monotonic + (wait ?? 0))
         }
-        tell(id, .failed(.refused(error)))
-        if error.retry == .never { tell(id, .ended(Ending(error))) }
+        effects.tell(id, .failed(.refused(error)))
+        if error.retry == .never { effects.tell(id, .ended(Ending(error))) }
     }
 
     /// A session began: everything that is wanted is asked for again.
@@ -172,20 +172,17 @@ extension ClientSession {
             sendNext(id)
             changeNext(id)
         }
-        if list.isWanted { subscribeList(now) }
+        if listing.isWanted { listing.subscribe(&effects) }
     }
 
     /// The session is over: nothing is live, and what was under way is not any more.
     mutating func interruptAll() {
-        clear(.watch)
-        clear(.walk)
-        list.walk?.isUnderWay = false
-        clear(.recount)
+        listing.interrupt(&effects)
         for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
-            clear(.subscribe(id))
-            clear(.outbox(id))
-            clear(.changes(id))
-            clear(.read(id))
+            effects.clear(.subscribe(id))
+            effects.clear(.outbox(id))
+            effects.clear(.changes(id))
+            effects.clear(.read(id))
             conversations[id]?.outbox.interrupt()
             conversations[id]?.queue.interrupt()
             guard let phase = conversations[id]?.phase, phase == .live || phase == .opening else {
@@ -193,7 +190,7 @@ extension ClientSession {
             }
             conversations[id]?.phase = .waiting
             conversations[id]?.holder.unsubscribed()
-            if phase == .live { tell(id, .live(false)) }
+            if phase == .live { effects.tell(id, .live(false)) }
         }
     }
 
@@ -204,7 +201,7 @@ extension ClientSession {
         let isOtherLog = isOtherLog(frame.head, than: id)
         let lost = conversations[id]?.holder.event(frame) ?? []
         conversations[id]?.wasOpen = frame.isOpen
-        if isOtherLog { begin(id) } else { tell(id, .changed(frame)) }
+        if isOtherLog { begin(id) } else { effects.tell(id, .changed(frame)) }
         takeBack(lost, id)
         if isOtherLog { changesMeet(id) }
         confirm(frame.messages, in: id)
@@ -226,28 +223,28 @@ extension ClientSession {
         forget(id)
         let why = reason?.rawValue ?? "for a reason that this client does not know"
         let error = RequestError(.notFound, "conversation: \(why)")
-        tell(id, .failed(.refused(error)))
-        tell(id, .ended(Ending(reason, error)))
+        effects.tell(id, .failed(.refused(error)))
+        effects.tell(id, .ended(Ending(reason, error)))
     }
 
     mutating func forget(_ id: ID) {
         conversations[id]?.holder.forget()
-        tell(id, .forgotten)
-        act(.save(id.text))
+        effects.tell(id, .forgotten)
+        effects.act(.save(id.text))
     }
 
     mutating func setOpen(_ id: ID, _ isOpen: Bool) {
         guard conversations[id]?.isOpen != isOpen else { return }
         conversations[id]?.isOpen = isOpen
-        tell(id, .open(isOpen))
+        effects.tell(id, .open(isOpen))
     }
 
     /// Has what changed stored, and lets go of what is too much.
     private mutating func settle(_ id: ID) {
         guard let kept = conversations[id]?.kept else { return }
         let dropped = conversations[id]?.holder.trim(to: options.retained, keeping: kept)
-        if let dropped, !dropped.isEmpty { tell(id, .dropped(dropped)) }
-        act(.save(id.text))
+        if let dropped, !dropped.isEmpty { effects.tell(id, .dropped(dropped)) }
+        effects.act(.save(id.text))
     }
 
     /// Says how many messages the next subscription begins with: somebody listens no more.
@@ -266,14 +263,16 @@ extension ClientSession {
     package mutating func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
         let id = conversation.id
         guard state.isLive, let known = conversations[id], known.phase == .live else {
-            return tell(id, .page(token, .failure(lost)))
+            return effects.tell(id, .page(token, .failure(link.lost)))
         }
-        send(
+        effects.send(
             "fetchMessages", RequestParams(page, of: known.id),
             .page(id, subscription: known.subscription, token: token))
     }
 
-    mutating func takeCached(_ answer: JSONObject, _ about: Pending) throws(FrameError) {
+    mutating func takeCached(_ answer: JSONObject, _ about: SessionEffects.Pending)
+        throws(FrameError)
+    {
         guard case .page(let id, let subscription, let token) = about,
             conversations[id]?.subscription == subscription
         else { return }
@@ -286,7 +285,7 @@ extension ClientSession {
             guard holder?.head.map({ $0.epoch == frame.head.epoch }) ?? true else { return nil }
             return message.seq.flatMap { holder?.value(at: $0) }
         }
-        tell(id, .page(token, .success(frame)))
+        effects.tell(id, .page(token, .success(frame)))
     }
 
     mutating func takePage(
@@ -295,17 +294,17 @@ extension ClientSession {
         // A page that was asked for before the subscription was renewed is not part of the `have`
         // that it was renewed with, so changes since then would be missed.
         guard conversations[id]?.subscription == subscription else {
-            return tell(id, .page(token, .failure(.disconnected)))
+            return effects.tell(id, .page(token, .failure(.disconnected)))
         }
         switch result {
-        case .failure(let error): tell(id, .page(token, .failure(.refused(error))))
+        case .failure(let error): effects.tell(id, .page(token, .failure(.refused(error))))
         case .success(let answer):
             let frame = try MessagesFrame(answer)
             let isOtherLog = isOtherLog(frame.head, than: id)
             conversations[id]?.holder.fetched(frame)
             conversations[id]?.noteRecent(frame.covers)
             conversations[id]?.wasOpen = frame.isOpen
-            if isOtherLog { begin(id) } else { tell(id, .page(token, .success(frame))) }
+            if isOtherLog { begin(id) } else { effects.tell(id, .page(token, .success(frame))) }
             setOpen(id, frame.isOpen)
             settle(id)
         }

@@ -31,14 +31,14 @@ extension ClientSession {
 
     /// Sends what is next, if nothing is under way.
     mutating func sendNext(_ id: ID) {
-        clear(.outbox(id))
+        effects.clear(.outbox(id))
         guard state.isLive, let draft = conversations[id]?.outbox.next() else { return }
         var params = RequestParams(conversation: id.text)
         params.set("id", draft.id)
         params.set("body", draft.body)
         params.set("attachment", draft.attachment)
         params.set("metadata", draft.metadata)
-        send("sendMessage", params, .send(id))
+        effects.send("sendMessage", params, .send(id))
     }
 
     mutating func sent(
@@ -63,7 +63,7 @@ extension ClientSession {
         case .failure(let error):
             let wait = conversations[id]?.outbox.fail(error, random: options.random())
             if let wait {
-                set(.outbox(id), at: now.monotonic + wait)
+                effects.set(.outbox(id), at: now.monotonic + wait)
             } else {
                 draftsChanged(id)
                 sendNext(id)
@@ -96,7 +96,7 @@ extension ClientSession {
 
     private mutating func show(_ messages: [Message], in id: ID) {
         let shown = conversations[id]?.holder.show(messages) ?? []
-        if !shown.isEmpty { tell(id, .shown(shown)) }
+        if !shown.isEmpty { effects.tell(id, .shown(shown)) }
         confirm(messages, in: id)
     }
 
@@ -107,8 +107,8 @@ extension ClientSession {
     }
 
     private mutating func draftsChanged(_ id: ID) {
-        tell(id, .drafts(conversations[id]?.outbox.drafts ?? []))
-        act(.save(id.text))
+        effects.tell(id, .drafts(conversations[id]?.outbox.drafts ?? []))
+        effects.act(.save(id.text))
     }
 }
 

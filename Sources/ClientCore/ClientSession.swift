@@ -51,76 +51,91 @@ package struct ClientSession: Sendable {
         case saveList
     }
 
-    /// What waits for a moment.
-    enum Alarm: Hashable {
-        case step, silence, refresh, slot, watch, walk, recount
-        case subscribe(ID)
-        case outbox(ID)
-        case changes(ID)
-        case read(ID)
-    }
-
-    /// What a request that is not answered yet was about.
-    enum Pending {
-        case connect
-        case refresh
-        case subscribe(ID, subscription: Int, resumed: Bool, epoch: String?)
-        case page(ID, subscription: Int, token: Int)
-        case send(ID)
-        case change(ID)
-        case read(ID, Int)
-        case epoch(ID)
-        case watch
-        case walk
-        case recount(String)
-        case request(Int)
-        case nothing
-    }
-
     let options: Options
     /// Where the connection stands.
-    package internal(set) var state = ConnectionState.idle
+    package var state: ConnectionState { link.state }
     /// Who the gateway says that we are; nil before the first session.
     package internal(set) var user: String?
     /// Where the gateway stands with its backend; nil before the first session.
     package internal(set) var upstream: UpstreamState?
-    var link = Link()
+    private(set) var link: ClientLink
     var conversations: [ID: ConversationState] = [:]
-    /// The list of the user's conversations.
-    package internal(set) var list = ConversationList()
-    private var pending: [Int: Pending] = [:]
-    private var nextRequest = 1
-    private var alarms: [Alarm: Int64] = [:]
-    private var actions: [Action] = []
+    var listing: ListSubscription
+    var effects = SessionEffects()
 
-    package init(_ options: Options) { self.options = options }
-
-    /// What is to be done now.
-    package mutating func takeActions() -> [Action] {
-        defer { actions.removeAll(keepingCapacity: true) }
-        return actions
+    package init(_ options: Options) {
+        self.options = options
+        link = ClientLink(options)
+        listing = ListSubscription(options)
     }
 
-    mutating func act(_ action: Action) { actions.append(action) }
+    /// What is to be done now.
+    package mutating func takeActions() -> [Action] { effects.takeActions() }
+
+    // MARK: The connection
+
+    /// Connects, and stays connected until `close`.
+    package mutating func open(_ now: Instant) { link.open(now, &effects) }
+
+    /// Ends the connection; `open` begins again.
+    package mutating func close(_ now: Instant) { follow(link.close(now, &effects), now) }
+
+    /// Tries at once where it waits: the network came back, or a person asked.
+    package mutating func wake(_ now: Instant) { link.wake(now, &effects) }
+
+    /// The answer to `ask`: nil if there are none, and the session ends for good.
+    package mutating func credentials(
+        _ credentials: Credentials?, attempt: Int, _ now: Instant
+    ) {
+        follow(link.credentials(credentials, attempt: attempt, now, &effects), now)
+    }
+
+    /// The answer to `ask` could not be had now.
+    package mutating func credentialsFailed(attempt: Int, _ now: Instant) {
+        follow(link.credentialsFailed(attempt: attempt, now, &effects), now)
+    }
+
+    /// The socket is open.
+    package mutating func opened(_ now: Instant) { link.opened(&effects) }
+
+    /// The socket is gone.
+    package mutating func closed(code: UInt16?, _ now: Instant) {
+        follow(link.closed(code: code, now, &effects), now)
+    }
+
+    /// Reading has stopped, since what came is not taken, or goes on.
+    package mutating func paused(_ isPaused: Bool, _ now: Instant) {
+        link.paused(isPaused, now, &effects)
+    }
+
+    /// Does what follows from what the connection became.
+    private mutating func follow(_ change: ClientLink.Change?, _ now: Instant) {
+        switch change {
+        case .began(let user, let upstream):
+            self.user = user
+            self.upstream = upstream
+            resumeAll(now)
+        case .ended:
+            effects.failPending(link.lost)
+            interruptAll()
+        case nil: break
+        }
+    }
 
     // MARK: Time
 
     /// When `tick` has to be called next, on the monotonic clock.
-    package var nextAlarm: Int64? { alarms.values.min() }
-
-    mutating func set(_ alarm: Alarm, at moment: Int64) { alarms[alarm] = moment }
-    mutating func clear(_ alarm: Alarm) { alarms[alarm] = nil }
+    package var nextAlarm: Int64? { effects.nextAlarm }
 
     /// Time has passed.
     package mutating func tick(_ now: Instant) {
-        let due = alarms.filter { $0.value <= now.monotonic }.sorted { $0.value < $1.value }
-        for (alarm, moment) in due where alarms[alarm] == moment {
-            alarms[alarm] = nil
+        for (alarm, moment) in effects.due(at: now.monotonic)
+        where effects.ring(alarm, at: moment) {
             switch alarm {
-            case .step, .silence, .refresh, .slot: linkAlarm(alarm, now)
-            case .watch: subscribeList(now)
-            case .walk: loadMoreOfList()
-            case .recount: recount()
+            case .step, .silence, .refresh, .slot: follow(link.ring(alarm, now, &effects), now)
+            case .watch: listing.subscribe(&effects)
+            case .walk: listing.loadMore(&effects)
+            case .recount: listing.recount(&effects)
             case .subscribe(let id): subscribe(id)
             case .outbox(let id): sendNext(id)
             case .changes(let id): changeNext(id)
@@ -134,41 +149,16 @@ package struct ClientSession: Sendable {
     /// Makes a request; the answer comes as `answer` under this number.
     package mutating func request(_ number: Int, _ method: String, _ params: RequestParams) {
         guard state.isLive else {
-            return act(.answer(number, isCached: false, .failure(lost)))
+            return effects.act(.answer(number, isCached: false, .failure(link.lost)))
         }
-        send(method, params, .request(number))
-    }
-
-    mutating func send(_ method: String, _ params: RequestParams, _ about: Pending) {
-        let id = nextRequest
-        nextRequest += 1
-        pending[id] = about
-        act(.write(params.frame(id: id, method: method)))
-    }
-
-    /// Why there is no answer.
-    var lost: ClientError { if case .closed = state { .closed } else { .disconnected } }
-
-    /// None of what was asked for will be answered.
-    mutating func failPending() {
-        let all = pending.sorted { $0.key < $1.key }
-        pending = [:]
-        for (_, about) in all {
-            switch about {
-            case .request(let number):
-                act(.answer(number, isCached: false, .failure(lost)))
-            case .page(let id, _, let token):
-                tell(id, .page(token, .failure(lost)))
-            default: break
-            }
-        }
+        effects.send(method, params, .request(number))
     }
 
     // MARK: Frames
 
     /// A text frame came.
     package mutating func received(_ text: [UInt8], _ now: Instant) {
-        link.heardAt = now.monotonic
+        link.heard(now)
         do throws(FrameError) {
             switch try ServerMessage(text) {
             case .reply(let id, let isCached, let result):
@@ -177,28 +167,27 @@ package struct ClientSession: Sendable {
             }
         } catch {
             // What can't be read may be a change: to go on would be to take a hole for silence.
-            lose(nil, now)
+            follow(link.lose(nil, now, &effects), now)
         }
     }
 
     private mutating func takeReply(
         _ id: Int, _ isCached: Bool, _ result: Result<JSONObject, RequestError>, _ now: Instant
     ) throws(FrameError) {
-        guard let about = pending[id] else { return }
+        guard let about = effects.answered(id, isFinal: !isCached) else { return }
         if isCached {
             if case .request(let number) = about, case .success(let value) = result {
-                act(.answer(number, isCached: true, .success(value)))
+                effects.act(.answer(number, isCached: true, .success(value)))
             } else if case .success(let value) = result {
                 try takeCached(value, about)
             }
             return
         }
-        pending[id] = nil
         switch about {
         case .request(let number):
-            act(.answer(number, isCached: false, result.mapError(ClientError.refused)))
-        case .connect: try connected(result, now)
-        case .refresh: refreshed(result, now)
+            effects.act(.answer(number, isCached: false, result.mapError(ClientError.refused)))
+        case .connect: follow(try link.connected(result, now, &effects), now)
+        case .refresh: link.refreshed(result, now, &effects)
         case .subscribe(let id, let subscription, let resumed, let epoch):
             guard conversations[id]?.subscription == subscription else { return }
             try subscribed(id, result, resumed ? epoch : nil, now)
@@ -208,9 +197,9 @@ package struct ClientSession: Sendable {
         case .change(let id): try changed(id, result, now)
         case .read(let id, let seq): try readTold(id, seq, result, now)
         case .epoch(let id): try epochTold(id, result)
-        case .watch: try listSubscribed(result, now)
-        case .walk: try walked(result, now)
-        case .recount(let id): try recounted(id, result)
+        case .watch: try listing.subscribed(result, now, &effects)
+        case .walk: try listing.walked(result, now, &effects)
+        case .recount(let id): try listing.recounted(id, result, &effects)
         case .nothing: break
         }
     }
@@ -220,30 +209,25 @@ package struct ClientSession: Sendable {
         case .log(let conversation, let frame): take(frame, of: conversation.id)
         case .reset(let conversation): reset(conversation.id)
         case .unsubscribed(let conversation, let reason): ended(conversation.id, reason)
-        case .conversations(let deltas): takeList(deltas, now)
+        case .conversations(let deltas): listing.take(deltas, user: user, now, &effects)
         case .read(let conversation, let user, let seq):
             tellLive(conversation.id, .read(user: user, seq: seq))
-            if user == self.user { listRead(conversation, upTo: seq) }
+            if user == self.user { listing.read(conversation, upTo: seq, &effects) }
         case .typing(let conversation, let user, let state):
             tellLive(conversation.id, .typing(user: user, state))
         case .upstream(let state): upstreamChanged(state)
-        case .goaway(let milliseconds): leave(in: milliseconds, now)
+        case .goaway(let milliseconds): link.leave(in: milliseconds, now, &effects)
         case .nothing: break
         }
     }
 
-    mutating func tell(_ id: ID, _ update: ConversationUpdate) {
-        act(.tell(id.text, update))
-    }
-
     private mutating func tellLive(_ id: ID, _ update: ConversationUpdate) {
-        if conversations[id]?.phase == .live { tell(id, update) }
+        if conversations[id]?.phase == .live { effects.tell(id, update) }
     }
 
     private mutating func upstreamChanged(_ state: UpstreamState) {
         upstream = state
-        list.isOpen = state != .online
-        act(.tellList(.open(list.isOpen)))
+        listing.setOpen(state != .online, &effects)
         for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
             guard let conversation = conversations[id], conversation.phase == .live else {
                 continue

@@ -176,10 +176,10 @@ import Wire
 
     @Test func codesDecideWhetherOneComesBack() {
         for code: UInt16? in [nil, 1000, 1002, 1006, 1009, 3000, 3001, 3004, 3499, 4000] {
-            #expect(ClientSession.mayComeBack(code))
+            #expect(ClientLink.mayComeBack(code))
         }
         for code: UInt16 in [3500, 3501, 3502, 3777, 3999] {
-            #expect(!ClientSession.mayComeBack(code))
+            #expect(!ClientLink.mayComeBack(code))
         }
     }
 }

@@ -91,8 +91,6 @@ import Testing
         // The gateway's origins.
         "Upstream/Redis": Size(lines: 1475, cycle: 8),
         "Upstream/PostgresUpstream": Size(lines: 1063, properties: 17, cycle: 6),
-        // The clients.
-        "ClientCore/ClientSession": Size(lines: 1176, cycle: 6),
         // What measures and simulates.
         "Simulation/World": Size(properties: 25, cycle: 5),
         "Simulation/ReplicaWorld": Size(lines: 1426, properties: 26, cycle: 10),
