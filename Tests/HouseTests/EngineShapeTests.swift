@@ -89,7 +89,6 @@ import Testing
         "Chat/Conversation": Size(properties: 15),
         "Upstream/StoredConversation": Size(properties: 15),
         // The gateway's origins.
-        "Upstream/Redis": Size(lines: 1475, cycle: 8),
         "Upstream/PostgresUpstream": Size(lines: 1063, properties: 17, cycle: 6),
         // What measures and simulates.
         "Simulation/World": Size(properties: 25, cycle: 5),

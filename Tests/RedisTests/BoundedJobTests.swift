@@ -69,7 +69,7 @@ import Wire
         proxy.set(.slow)
         let slow = RedisCommand.words("GET", "long")
         Payer.$current.withValue(one) {
-            redis.servers.send([slow]) { _ in
+            redis.scripts.servers.send([slow]) { _ in
                 paying.add(Payer.current == one ? "own" : "another's")
             }
         }

@@ -18,7 +18,7 @@ struct ListEntry: Sendable {
         self.reader = reader
     }
 
-    init?(_ answer: Redis.Answer, of id: String) {
+    init?(_ answer: RedisScripts.Answer, of id: String) {
         let reading = answer[3].elements
         guard let activity = answer[1].int, let head = Head(answer[2]), reading.count == 2 else {
             return nil

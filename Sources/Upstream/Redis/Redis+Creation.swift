@@ -13,12 +13,12 @@ extension Redis {
         // Counts the list's entries: some may be stale, and calls in progress are missing. A key's
         // commands are answered in order, so a call that is not counted yet has not ended.
         let ask = RedisCommand.words([
-            Array("ZCOUNT".utf8), keys.list(of: user), Array("-inf".utf8),
+            Array("ZCOUNT".utf8), scripts.keys.list(of: user), Array("-inf".utf8),
             Array("(\(RedisScript.tagMoment)".utf8),
         ])
-        servers.send([ask]) { result in
+        scripts.servers.send([ask]) { result in
             let count = result.flatMap { replies in
-                self.read(replies[0], .listed, "of a user").map { _ in replies[0].int ?? 0 }
+                self.scripts.read(replies[0], .listed, "of a user").map { _ in replies[0].int ?? 0 }
             }
             // Whoever waits behind it counts too, and may not fail.
             if case .failure = count { self.creations.wake(user) }
@@ -135,9 +135,9 @@ extension Redis {
         var wish = wish
         wish.tries += 1
         let present = [Array(seen.utf8), Array(wish.id.utf8)]
-        let key = keys.distinct(wish.people)
-        servers.send([.script(.claim, keys: [key], arguments: present)]) { [wish] result in
-            switch result.flatMap({ self.read($0[0], .claim, wish.id) }) {
+        let key = scripts.keys.distinct(wish.people)
+        scripts.servers.send([.script(.claim, keys: [key], arguments: present)]) { [wish] result in
+            switch result.flatMap({ self.scripts.read($0[0], .claim, wish.id) }) {
             case .failure(let error): self.finish(call, .failure(error))
             case .success(let answer): self.settle(wish, on: answer[1].string ?? wish.id, call)
             }
@@ -175,9 +175,9 @@ extension Redis {
         guard let user = call.user else { return finish(call, .failure(refusal)) }
         let users = ([user] + (fields.participants ?? [])).unique
         let people = Self.people(users)
-        let ask = RedisCommand.words([Array("GET".utf8), keys.distinct(people)])
-        servers.send([ask]) { result in
-            switch result.flatMap({ self.read($0[0], .claim, "of some people") }) {
+        let ask = RedisCommand.words([Array("GET".utf8), scripts.keys.distinct(people)])
+        scripts.servers.send([ask]) { result in
+            switch result.flatMap({ self.scripts.read($0[0], .claim, "of some people") }) {
             case .failure(let error): self.finish(call, .failure(error))
             case .success:
                 guard let id = (try? result.get())?[0].string else {
@@ -208,8 +208,9 @@ extension Redis {
 
     /// Releases the claim of `id` for these participants.
     func release(_ people: String, from id: String) {
-        let key = keys.distinct(people)
+        let key = scripts.keys.distinct(people)
         // If it fails, the next claim finds out.
-        servers.send([.script(.claim, keys: [key], arguments: [Array(id.utf8), []])]) { _ in }
+        scripts.servers.send([.script(.claim, keys: [key], arguments: [Array(id.utf8), []])]) { _ in
+        }
     }
 }

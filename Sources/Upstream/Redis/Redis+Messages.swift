@@ -12,8 +12,10 @@ extension Redis {
         if let refusal = messages.refusal(ofSendingBy: call.user) {
             return refuse(conversation, call, refusal)
         }
-        var arguments = [call.user ?? "", String(options.retain), String(options.retainIds)]
-            .map { Array($0.utf8) }
+        var arguments = [
+            call.user ?? "", String(scripts.options.retain), String(scripts.options.retainIds),
+        ]
+        .map { Array($0.utf8) }
         for message in messages {
             let id = message.content.id
             arguments.append(Array((id ?? newID()).utf8))
@@ -23,7 +25,7 @@ extension Redis {
             arguments.append(Random.bytes(8))
             arguments.append(StoredMessage.stored(message.content))
         }
-        run(.append, of: conversation, arguments) { result in
+        scripts.run(.append, of: conversation, arguments) { result in
             self.finish(
                 call,
                 result.flatMap { answer in
@@ -35,7 +37,7 @@ extension Redis {
 
     /// Refuses a call that no conversation would accept; who does not take part gets `not_found`.
     func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
-        run(.look, of: conversation, [Array((call.user ?? "").utf8), []]) { result in
+        scripts.run(.look, of: conversation, [Array((call.user ?? "").utf8), []]) { result in
             let answer = result.flatMap { answer -> Result<Outcome, RequestError> in
                 let isThere = call.user == nil || answer[3] != .none
                 return .failure(isThere ? error : .noConversation)
@@ -46,7 +48,7 @@ extension Redis {
 
     /// The messages in the replies of `append` and `replace`.
     private static func outcome(
-        _ answer: Answer, _ conversation: String
+        _ answer: RedisScripts.Answer, _ conversation: String
     ) -> Result<Outcome, RequestError> {
         var messages: [EncodedMessage] = []
         for reply in answer[3].elements {
@@ -113,7 +115,7 @@ extension Redis {
         decide: @escaping @Sendable (Seen) throws(RequestError) -> Replacement?
     ) {
         let caller = Array((call.user ?? "").utf8)
-        run(.look, of: conversation, [caller, Array(id.utf8)]) { result in
+        scripts.run(.look, of: conversation, [caller, Array(id.utf8)]) { result in
             do throws(RequestError) {
                 let seen = try Self.seen(try result.get(), call)
                 guard let replacement = try decide(seen) else {
@@ -132,7 +134,9 @@ extension Redis {
         }
     }
 
-    private static func seen(_ answer: Answer, _ call: Call) throws(RequestError) -> Seen {
+    private static func seen(_ answer: RedisScripts.Answer, _ call: Call) throws(RequestError)
+        -> Seen
+    {
         guard let head = Head(answer[1]), let recordRev = answer[2].place else {
             throw .unreadable
         }
@@ -156,7 +160,7 @@ extension Redis {
             replacement.kind,
         ]
         let bytes = [Random.bytes(8), Array(seen.slot.author.utf8), replacement.content]
-        run(.replace, of: conversation, texts.map { Array($0.utf8) } + bytes) { result in
+        scripts.run(.replace, of: conversation, texts.map { Array($0.utf8) } + bytes) { result in
             if case .success(let answer) = result, answer.word == "stale" { return stale() }
             self.finish(call, result.flatMap { Self.outcome($0, conversation) })
         }
@@ -166,7 +170,8 @@ extension Redis {
 
     func markRead(_ seq: Int, of conversation: String, _ call: Call) {
         guard let user = call.user else { return refuse(conversation, call, .needsUser) }
-        run(.read, of: conversation, [Array(user.utf8), Array(String(seq).utf8)]) { result in
+        scripts.run(.read, of: conversation, [Array(user.utf8), Array(String(seq).utf8)]) {
+            result in
             self.finish(
                 call,
                 result.flatMap { answer in

@@ -7,20 +7,11 @@ import Wire
 
 /// Reads slot 0, and writes decided changes of it.
 extension Redis {
-    /// A conversation with the reader's read marker; the reader takes part in it.
     func view(
-        _ id: String, with reader: String?, naming named: [String]? = nil, mends: Bool = false,
+        _ id: String, with reader: String?, naming named: [String]?, mends: Bool,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
-        var texts = [reader ?? "", mends ? "1" : "0"]
-        if let named { texts += ["1"] + named }
-        run(.view, of: id, texts.map { Array($0.utf8) }) { result in
-            then(
-                result.flatMap { answer in
-                    StoredConversation(answer.parts, of: id).map { .success($0) }
-                        ?? .failure(.unreadable)
-                })
-        }
+        scripts.view(id, with: reader, naming: named, mends: mends, then: then)
     }
 
     /// Writes a decided change; fails with `stale` if the view it was decided on no longer holds.
@@ -30,15 +21,16 @@ extension Redis {
         _ decided: RecordDecision, of id: String, _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
     ) {
-        let entries = decided.leaving.map { entry(of: $0, id) }
-        servers.send(entries + decided.joining.map { entering($0, id) }) { result in
+        let entries = decided.leaving.map { lists.entry(of: $0, id) }
+        scripts.servers.send(entries + decided.joining.map { lists.entering($0, id) }) { result in
             do throws(RequestError) {
                 let replies = try result.get()
                 for case let code? in replies.lazy.map(\.errorCode) {
-                    return then(self.read(.error(code), .record, id).map { _ in .done })
+                    return then(self.scripts.read(.error(code), .record, id).map { _ in .done })
                 }
                 let left = Array(replies.prefix(entries.count))
-                self.noteTags(replies.dropFirst(entries.count), of: decided.joining) { result in
+                self.lists.noteTags(replies.dropFirst(entries.count), of: decided.joining) {
+                    result in
                     if case .failure(let error) = result { return then(.failure(error)) }
                     self.record(decided, of: id, left, call, then: then)
                 }
@@ -53,7 +45,7 @@ extension Redis {
         _ decided: RecordDecision, of id: String, _ left: [RedisReply], _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
     ) {
-        run(.record, of: id, decided.arguments(viewer: call.user)) { result in
+        scripts.run(.record, of: id, decided.arguments(viewer: call.user)) { result in
             then(
                 result.flatMap { answer in
                     switch answer.word {
@@ -61,15 +53,15 @@ extension Redis {
                     case "stale": return .failure(.stale)
                     default: break
                     }
-                    self.tellLists(of: decided.joining, id, isIn: true)
-                    self.takeOff(id, decided.leaving, left)
+                    self.lists.tell(decided.joining, id, isIn: true)
+                    self.lists.takeOff(id, decided.leaving, left)
                     if decided.isCreation {
                         // A user who had left an earlier conversation of this id may be about to be
                         // removed by the entry of that time.
-                        let again = decided.joining.map { self.entering($0, id) }
-                        self.servers.send(again) { _ in }
+                        let again = decided.joining.map { self.lists.entering($0, id) }
+                        self.scripts.servers.send(again) { _ in }
                     }
-                    self.tellLists(of: decided.leaving, id, isIn: false)
+                    self.lists.tell(decided.leaving, id, isIn: false)
                     guard let view = StoredConversation(answer.parts, of: id) else {
                         return .failure(.unreadable)
                     }
@@ -87,7 +79,8 @@ extension Redis {
                 if let user = call.user, view.member(user)?.isAdmin != true {
                     throw RequestError(.forbidden, "conversation: only its admins may delete it")
                 }
-                self.servers.send(view.users.map { self.entry(of: $0, id) }) { result in
+                self.scripts.servers.send(view.users.map { self.lists.entry(of: $0, id) }) {
+                    result in
                     switch result {
                     case .failure(let error): self.finish(call, .failure(error))
                     case .success(let entries): self.remove(id, view, entries, call, tries)
@@ -105,7 +98,7 @@ extension Redis {
         _ tries: Int
     ) {
         let texts = [view.head.epoch, String(view.recordRev)].map { Array($0.utf8) }
-        run(.remove, of: id, texts + [RedisEvent.pack(view.users)]) { result in
+        scripts.run(.remove, of: id, texts + [RedisEvent.pack(view.users)]) { result in
             switch result {
             case .failure(let error): self.finish(call, .failure(error))
             case .success(let answer) where answer.word == "stale":
@@ -114,8 +107,8 @@ extension Redis {
                 }
                 self.deleteConversation(id, call, tries: tries + 1)
             case .success(let answer):
-                self.takeOff(id, view.users, entries)
-                self.tellLists(of: view.users, id, isIn: false)
+                self.lists.takeOff(id, view.users, entries)
+                self.lists.tell(view.users, id, isIn: false)
                 if let people = answer[1].string { self.release(people, from: id) }
                 self.finish(call, .success(.done))
             }

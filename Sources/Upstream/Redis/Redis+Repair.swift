@@ -43,7 +43,7 @@ extension Redis {
     package func repair(listOf user: String) throws(RequestError) -> Int {
         let answered = DispatchSemaphore(value: 0)
         let found = Mutex<Result<Int, RequestError>>(.failure(.originUnavailable))
-        lists.mend(
+        lists.mender.mend(
             ListMender.Need(user: user, clears: true) { result in
                 found.withLock { $0 = result }
                 answered.signal()
@@ -55,16 +55,16 @@ extension Redis {
     private func step(
         _ name: String, _ epoch: String, _ conversation: String, _ range: [String] = [],
         marks: Int
-    ) throws(RequestError) -> Answer {
-        let keys = self.keys.keys(of: conversation) + [self.keys.kept(of: conversation)]
+    ) throws(RequestError) -> RedisScripts.Answer {
+        let keys = scripts.keys.keys(of: conversation) + [scripts.keys.kept(of: conversation)]
         let arguments =
             [Array(name.utf8), Array(epoch.utf8), Random.bytes(8 * marks)]
             + range.map { Array($0.utf8) }
         let answered = DispatchSemaphore(value: 0)
-        let found = Mutex<Result<Answer, RequestError>>(.failure(.originUnavailable))
-        servers.send([.script(.repair, keys: keys, arguments: arguments)]) { result in
+        let found = Mutex<Result<RedisScripts.Answer, RequestError>>(.failure(.originUnavailable))
+        scripts.servers.send([.script(.repair, keys: keys, arguments: arguments)]) { result in
             found.withLock { found in
-                found = result.flatMap { self.read($0[0], .repair, conversation) }
+                found = result.flatMap { self.scripts.read($0[0], .repair, conversation) }
             }
             answered.signal()
         }

@@ -98,7 +98,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     }
 
     /// Whether an answer that is no refusal shows that the parts of the conversation's log agree.
-    func shows(_ answer: Redis.Answer) -> Bool {
+    func shows(_ answer: RedisScripts.Answer) -> Bool {
         switch self {
         case .append, .replace, .record, .remove, .read, .forkEpoch, .look, .page, .changes,
             .message, .head, .listed, .people:

@@ -14,12 +14,20 @@ import Wire
 ///   that the user has left and that are not in it. Such an entry is removed only when it is a day
 ///   old by the clock that made it, since the user may be about to join.
 ///
-/// A damaged list is not answered (`Redis+ListReading`), and is rebuilt (`ListMender`).
+/// A damaged list is not answered (`RedisLists+Reading`), and is rebuilt (`ListMender`).
 ///
 /// Changes are found by comparing: a token is a digest of all conversations' heads.
-extension Redis {
+final class RedisLists: Sendable {
     /// A day in milliseconds.
     private static let day = 86_400_000
+
+    let scripts: RedisScripts
+    let mender: ListMender
+
+    init(_ scripts: RedisScripts, _ mender: ListMender) {
+        self.scripts = scripts
+        self.mender = mender
+    }
 
     // MARK: reading
 
@@ -54,14 +62,14 @@ extension Redis {
             case .success(let reading):
                 // A conversation takes at least 512 bytes.
                 guard let token, let news = reading.news(since: token),
-                    news.entries.count <= self.options.bytes / 512
+                    news.entries.count <= self.scripts.options.bytes / 512
                 else { return self.begin(reading, of: user, limit: limit, then: then) }
                 self.views(news.entries, of: user) { result in
                     switch result {
                     case .failure(let error): then(.failure(error))
                     case .success(let views):
                         let size = views.reduce(0) { $0 + $1.size }
-                        guard size <= self.options.bytes else {
+                        guard size <= self.scripts.options.bytes else {
                             return self.begin(reading, of: user, limit: limit, then: then)
                         }
                         let changes = ConversationChanges(
@@ -77,7 +85,7 @@ extension Redis {
 
     /// The heads of all conversations of a list.
     func heads(
-        ofList user: String,
+        of user: String,
         then: @escaping @Sendable (Result<ListedHeads, RequestError>) -> Void
     ) {
         readList(of: user, knowing: nil) { result in
@@ -107,14 +115,14 @@ extension Redis {
         at listed: [(id: String, madeAt: [UInt8])], of user: String, _ log: OpenList,
         then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
     ) {
-        let questions = listed.map { command(.listed, of: $0.id, [Array(user.utf8)]) }
-        servers.send(questions) { result in
+        let questions = listed.map { scripts.command(.listed, of: $0.id, [Array(user.utf8)]) }
+        scripts.servers.send(questions) { result in
             do throws(RequestError) {
                 var entries: [ListEntry] = []
                 var left: [String] = []
                 var strays: [(id: String, madeAt: [UInt8])] = []
                 for (place, reply) in zip(listed, try result.get()) {
-                    switch self.read(reply, .listed, place.id) {
+                    switch self.scripts.read(reply, .listed, place.id) {
                     case .success(let answer) where answer.word == "out":
                         let made = String(decoding: place.madeAt, as: UTF8.self)
                         let seen = "\(answer[1].string ?? ""):\(answer[2].string ?? "")"
@@ -175,11 +183,11 @@ extension Redis {
             let madeAt = Int(String(decoding: place.madeAt, as: UTF8.self)) ?? 0
             guard madeAt < moment else { return nil }
             let arguments = [Array(place.id.utf8), place.madeAt]
-            return .script(.forget, keys: [keys.list(of: user)], arguments: arguments)
+            return .script(.forget, keys: [scripts.keys.list(of: user)], arguments: arguments)
         }
         guard !commands.isEmpty else { return }
         // If it fails, the next reader of the list finds them again.
-        servers.send(commands) { _ in }
+        scripts.servers.send(commands) { _ in }
     }
 
     // MARK: writing
@@ -187,12 +195,12 @@ extension Redis {
     /// The command that puts a conversation in a list; the list has a tag from then on.
     func entering(_ user: String, _ conversation: String) -> RedisCommand {
         let arguments = [Array(conversation.utf8), Array(Random.hex(8).utf8)]
-        return .script(.enter, keys: [keys.list(of: user)], arguments: arguments)
+        return .script(.enter, keys: [scripts.keys.list(of: user)], arguments: arguments)
     }
 
     /// The command that reads an entry's time, to recognize the entry later.
     func entry(of user: String, _ conversation: String) -> RedisCommand {
-        .words([Array("ZSCORE".utf8), keys.list(of: user), Array(conversation.utf8)])
+        .words([Array("ZSCORE".utf8), scripts.keys.list(of: user), Array(conversation.utf8)])
     }
 
     /// Removes a conversation from the lists of users who left it, if their entries are still
@@ -200,45 +208,45 @@ extension Redis {
     func takeOff(_ conversation: String, _ users: [String], _ entries: [RedisReply]) {
         guard !users.isEmpty else { return }
         let departure = Array("\(conversation)\t\(Random.hex(8))".utf8)
-        servers.send(users.map { departing([departure], from: $0) }) { result in
+        scripts.servers.send(users.map { departing([departure], from: $0) }) { result in
             guard case .success(let replies) = result else { return }
             var commands: [RedisCommand] = []
             for (at, user) in users.enumerated() where replies[at].errorCode == nil {
                 guard at < entries.count, let moment = entries[at].bytes else { continue }
                 commands.append(
                     .script(
-                        .forget, keys: [self.keys.list(of: user)],
+                        .forget, keys: [self.scripts.keys.list(of: user)],
                         arguments: [Array(conversation.utf8), moment]))
             }
-            self.servers.send(commands) { _ in }
+            self.scripts.servers.send(commands) { _ in }
         }
     }
 
     func departing(_ departures: [[UInt8]], from user: String) -> RedisCommand {
         var arguments = [Random.bytes(8)]
         for departure in departures { arguments += [Random.bytes(8), departure] }
-        return .script(.depart, keys: keys.departures(of: user), arguments: arguments)
+        return .script(.depart, keys: scripts.keys.departures(of: user), arguments: arguments)
     }
 
     func depart(
         _ departures: [String], from user: String,
-        then: @escaping @Sendable (Result<Answer, RequestError>) -> Void
+        then: @escaping @Sendable (Result<RedisScripts.Answer, RequestError>) -> Void
     ) {
-        servers.send([departing(departures.map { Array($0.utf8) }, from: user)]) { result in
-            then(result.flatMap { self.read($0[0], .depart, "a list") })
+        scripts.servers.send([departing(departures.map { Array($0.utf8) }, from: user)]) { result in
+            then(result.flatMap { self.scripts.read($0[0], .depart, "a list") })
         }
     }
 
     /// Publishes to watchers of these lists. A list lies in another slot than the conversation, so
     /// the event comes after the change and may be lost: watchers read the list again from time to
     /// time.
-    func tellLists(of users: [String], _ conversation: String, isIn: Bool) {
+    func tell(_ users: [String], _ conversation: String, isIn: Bool) {
         let told = RedisEvent.listed(conversation, isIn: isIn)
         let commands = users.map { user in
-            let channel = keys.channel(of: .list(user.id))
-            return RedisCommand.words([publishing, channel, told])
+            let channel = scripts.keys.channel(of: .list(user.id))
+            return RedisCommand.words([scripts.options.publishing, channel, told])
         }
-        servers.send(commands) { _ in }
+        scripts.servers.send(commands) { _ in }
     }
 
     // MARK: showing
@@ -249,13 +257,13 @@ extension Redis {
         then: @escaping @Sendable (Result<[ConversationView], RequestError>) -> Void
     ) {
         let questions = entries.map {
-            command(.view, of: $0.id, [user, "0", "1"].map { Array($0.utf8) })
+            scripts.command(.view, of: $0.id, [user, "0", "1"].map { Array($0.utf8) })
         }
-        servers.send(questions) { result in
+        scripts.servers.send(questions) { result in
             do throws(RequestError) {
                 var views: [ConversationView] = []
                 for (entry, reply) in zip(entries, try result.get()) {
-                    switch self.read(reply, .view, entry.id) {
+                    switch self.scripts.read(reply, .view, entry.id) {
                     case .success(let answer):
                         guard let view = StoredConversation(answer.parts, of: entry.id) else {
                             throw .unreadable
@@ -291,7 +299,7 @@ extension Redis {
                     var taken = 0
                     for view in views {
                         taken += view.size
-                        if taken > self.options.bytes, let last = list.conversations.last {
+                        if taken > self.scripts.options.bytes, let last = list.conversations.last {
                             list.next = places[Array(last.record.id.utf8)]?.text
                             break
                         }

@@ -5,7 +5,7 @@ import Wire
 
 /// Pages of participants. Redis keeps them unordered, so one page would cost as much as all; the
 /// order is cached here until somebody joins or leaves.
-extension Redis {
+extension RedisHistory {
     func participants(
         _ id: String, _ request: ParticipantsRequest,
         then answer: @escaping @Sendable (Result<ParticipantList, RequestError>) -> Void
@@ -27,7 +27,7 @@ extension Redis {
     ) {
         let page = known?.page(request)
         let asked = page.map { [known?.version ?? ""] + $0 } ?? []
-        run(.people, of: id, asked.map { Array($0.utf8) }) { [self] result in
+        scripts.run(.people, of: id, asked.map { Array($0.utf8) }) { [self] result in
             answer(
                 result.flatMap { read in
                     guard let members = StoredMember.all(read[1]) else {

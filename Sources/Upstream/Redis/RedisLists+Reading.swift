@@ -32,7 +32,7 @@ struct ListedEntries: Sendable {
 }
 
 /// Reads lists, and detects damaged ones.
-extension Redis {
+extension RedisLists {
     /// A list's log of departures, before its conversations are looked up.
     struct OpenList: Sendable {
         var now: Int
@@ -55,32 +55,32 @@ extension Redis {
         then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
     ) {
         let words = [
-            Array("ZRANGE".utf8), keys.list(of: user), Array("0".utf8), Array("-1".utf8),
+            Array("ZRANGE".utf8), scripts.keys.list(of: user), Array("0".utf8), Array("-1".utf8),
             Array("WITHSCORES".utf8),
         ]
         let place = token?.place.map { String($0) } ?? "-"
         let known = [Array(place.utf8), Hexadecimal.bytes(token?.mark ?? "") ?? []]
         let log = RedisCommand.script(
-            .roster, keys: keys.departures(of: user), arguments: known)
-        servers.send([.words(words), log]) { result in
+            .roster, keys: scripts.keys.departures(of: user), arguments: known)
+        scripts.servers.send([.words(words), log]) { result in
             do throws(RequestError) {
                 let replies = try result.get()
                 if let code = replies[0].errorCode {
-                    _ = try self.read(.error(code), .listed, "").get()
+                    _ = try self.scripts.read(.error(code), .listed, "").get()
                 }
                 let listed = ListedEntries(replies[0])
-                let roster = try self.read(replies[1], .roster, "a list").get()
+                let roster = try self.scripts.read(replies[1], .roster, "a list").get()
                 self.compare(listed, roster, of: user, knowing: token) { agreement in
                     switch agreement {
                     case .whole:
-                        self.lists.isWhole(user)
+                        self.mender.isWhole(user)
                         self.open(roster, of: user) { log in
                             self.look(at: listed.all, of: user, log, then: then)
                         }
                     case .isAnother where !isAgain:
                         self.readList(of: user, knowing: token, isAgain: true, then: then)
                     case .isAnother, .isCut:
-                        self.lists.mend(user)
+                        self.mender.mend(user)
                         then(.failure(.listIsCut))
                     }
                 }
@@ -94,7 +94,7 @@ extension Redis {
     /// list of an earlier version, or one without its log, gets a tag on the way; if that fails, it
     /// is answered all the same.
     private func compare(
-        _ listed: ListedEntries, _ roster: Answer, of user: String,
+        _ listed: ListedEntries, _ roster: RedisScripts.Answer, of user: String,
         knowing token: ListPlaceToken?, then: @escaping @Sendable (Agreement) -> Void
     ) {
         let isFresh = roster.word == "fresh"
@@ -106,12 +106,12 @@ extension Redis {
         guard !listed.isCut, !isMissed else { return then(.isCut) }
         switch listed.tag {
         case let tag? where tag == noted:
-            if listed.all.count > listed.count { servers.send([adopting(user)]) { _ in } }
+            if listed.all.count > listed.count { scripts.servers.send([adopting(user)]) { _ in } }
             then(.whole)
         case let tag? where noted.isEmpty: vouch(for: tag, of: user, then: then)
         case nil where noted.isEmpty:
-            servers.send([adopting(user)]) { result in
-                let tag = result.flatMap { self.read($0[0], .adopt, "a list") }
+            scripts.servers.send([adopting(user)]) { result in
+                let tag = result.flatMap { self.scripts.read($0[0], .adopt, "a list") }
                 guard case .success(let answer) = tag, let tag = answer[1].bytes else {
                     return then(.whole)
                 }
@@ -123,14 +123,17 @@ extension Redis {
 
     private func adopting(_ user: String) -> RedisCommand {
         let tag = Array(Random.hex(8).utf8)
-        return .script(.adopt, keys: [keys.list(of: user)], arguments: [tag])
+        return .script(.adopt, keys: [scripts.keys.list(of: user)], arguments: [tag])
     }
 
     private func vouch(
         for tag: [UInt8], of user: String, then: @escaping @Sendable (Agreement) -> Void
     ) {
-        servers.send([keys.vouching(for: tag, of: user)]) { result in
-            guard case .success(let answer) = result.flatMap({ self.read($0[0], .vouch, "a list") })
+        scripts.servers.send([scripts.keys.vouching(for: tag, of: user)]) { result in
+            guard
+                case .success(let answer) = result.flatMap({
+                    self.scripts.read($0[0], .vouch, "a list")
+                })
             else { return then(.whole) }
             then(answer[1].bytes == tag ? .whole : .isAnother)
         }
@@ -148,11 +151,12 @@ extension Redis {
                 ? (user: user, tag: reply.elements[1].bytes ?? []) : nil
         }
         guard !begun.isEmpty else { return then(.success(())) }
-        servers.send(begun.map { keys.vouching(for: $0.tag, of: $0.user) }) { result in
+        scripts.servers.send(begun.map { scripts.keys.vouching(for: $0.tag, of: $0.user) }) {
+            result in
             do throws(RequestError) {
                 for (list, reply) in zip(begun, try result.get()) {
-                    let answer = try self.read(reply, .vouch, "a list").get()
-                    if answer[1].bytes != list.tag { self.lists.mend(list.user) }
+                    let answer = try self.scripts.read(reply, .vouch, "a list").get()
+                    if answer[1].bytes != list.tag { self.mender.mend(list.user) }
                 }
                 then(.success(()))
             } catch {
@@ -164,7 +168,7 @@ extension Redis {
     /// The log of departures, as read. A missing one is created; if that fails, the list is read
     /// all the same, and its token is of no use.
     private func open(
-        _ roster: Answer, of user: String, then: @escaping @Sendable (OpenList) -> Void
+        _ roster: RedisScripts.Answer, of user: String, then: @escaping @Sendable (OpenList) -> Void
     ) {
         var log = OpenList(now: roster[1].int ?? 0)
         guard roster.word == "fresh" else {
@@ -174,7 +178,7 @@ extension Redis {
             return then(log)
         }
         if roster[2].int ?? 0 > 0 {
-            say("the log of what left the list of a user was damaged; it begins anew")
+            scripts.say("the log of what left the list of a user was damaged; it begins anew")
         }
         depart([], from: user) { [log] result in
             var log = log

@@ -1,9 +1,23 @@
 import Chat
+import Crypto
 import Ports
 import Wire
 
 /// Answers questions about history: each but the lists is one script, and so a read of one moment.
-extension Redis {
+final class RedisHistory: Sendable {
+    let scripts: RedisScripts
+    private let lists: RedisLists
+    private let outlet: Outlet
+    let rosters = Rosters()
+    /// Reads of whole member lists.
+    let rosterQueues = SerialQueues()
+
+    init(_ scripts: RedisScripts, _ lists: RedisLists, _ outlet: Outlet) {
+        self.scripts = scripts
+        self.lists = lists
+        self.outlet = outlet
+    }
+
     func ask(_ query: HistoryQuery, token: UInt64) {
         let question = question(token, about: query.topics)
         let answer: @Sendable (Result<HistoryAnswer, RequestError>) -> Void = { result in
@@ -13,18 +27,20 @@ extension Redis {
         case .conversation(let id, let reader):
             // A follower of the log (no reader) needs all members; a reply lists them only if they
             // are few.
-            view(id, with: reader, naming: reader.map { _ in [] }) { result in
+            scripts.view(id, with: reader, naming: reader.map { _ in [] }) { result in
                 answer(result.map { .conversation($0.shown) })
             }
         case .conversations(let user, let limit, let cursor):
-            list(of: user, limit: limit, cursor: cursor) { answer($0.map { .conversations($0) }) }
+            lists.list(of: user, limit: limit, cursor: cursor) {
+                answer($0.map { .conversations($0) })
+            }
         case .conversationsSince(let user, let token, let limit):
-            list(of: user, since: token, limit: limit) {
+            lists.list(of: user, since: token, limit: limit) {
                 answer($0.map { .conversationsSince($0) })
             }
-        case .listed(let user): heads(ofList: user) { answer($0.map { .listed($0) }) }
+        case .listed(let user): lists.heads(of: user) { answer($0.map { .listed($0) }) }
         case .message(let id, let message):
-            run(.message, of: id, [Array(message.utf8)]) { result in
+            scripts.run(.message, of: id, [Array(message.utf8)]) { result in
                 answer(
                     result.flatMap { found in
                         if found.word == "missing" { return .failure(.noMessage) }
@@ -47,7 +63,7 @@ extension Redis {
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         let order = request.order
-        var texts = [String(options.bytes), String(request.limit), order.rawValue]
+        var texts = [String(scripts.options.bytes), String(request.limit), order.rawValue]
         for anchor in [request.before, request.after, request.around] {
             switch anchor {
             case nil: texts += ["", ""]
@@ -56,7 +72,7 @@ extension Redis {
             case .time(let moment): texts += ["time", String(moment.milliseconds)]
             }
         }
-        run(.page, of: id, texts.map { Array($0.utf8) }) { result in
+        scripts.run(.page, of: id, texts.map { Array($0.utf8) }) { result in
             answer(
                 result.flatMap { read in
                     if read.word == "missing" {
@@ -90,11 +106,13 @@ extension Redis {
         _ id: String, since: Int, mark: String?, limit: Int, recordAbove: Int?,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
-        let texts = [String(options.bytes), String(limit), String(since), mark == nil ? "0" : "1"]
+        let texts = [
+            String(scripts.options.bytes), String(limit), String(since), mark == nil ? "0" : "1",
+        ]
         // A mark that is not hexadecimal is not ours; the log does not have it.
         let bytes = mark.map { Hexadecimal.bytes($0) ?? Array($0.utf8) } ?? []
         let above = Array((recordAbove.map(String.init) ?? "").utf8)
-        run(.changes, of: id, texts.map { Array($0.utf8) } + [bytes, above]) { result in
+        scripts.run(.changes, of: id, texts.map { Array($0.utf8) } + [bytes, above]) { result in
             answer(
                 result.flatMap { read in
                     if read.word == "conflict" {
@@ -122,13 +140,13 @@ extension Redis {
         _ ids: [String],
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
-        servers.send(ids.map { command(.head, of: $0, []) }) { result in
+        scripts.servers.send(ids.map { self.scripts.command(.head, of: $0, []) }) { result in
             answer(
                 result.flatMap { replies in
                     var heads: [ID: Head] = [:]
                     var damaged: [ID: String] = [:]
                     for (id, reply) in zip(ids, replies) {
-                        switch self.read(reply, .head, id) {
+                        switch self.scripts.read(reply, .head, id) {
                         case .success(let read):
                             guard let head = Head(read[1]) else { return .failure(.unreadable) }
                             heads[id.id] = head
@@ -141,6 +159,54 @@ extension Redis {
                     return .success(.heads(heads, damaged: damaged))
                 })
         }
+    }
+
+    // MARK: epochs
+
+    /// Gives a log another epoch, and answers with its head.
+    func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
+        let question = question(token, about: [.conversation(conversation.id)])
+        // A mark that is not hexadecimal is not ours; the log does not have it.
+        let mark = Hexadecimal.bytes(head.mark) ?? Array(head.mark.utf8)
+        let texts = [head.epoch, String(head.rev)].map { Array($0.utf8) }
+        scripts.run(.forkEpoch, of: conversation, texts + [mark, Array(Random.hex(8).utf8)]) {
+            result in
+            let heads = result.flatMap { answer -> Result<HistoryAnswer, RequestError> in
+                guard let head = Head(answer[1]) else { return .failure(.unreadable) }
+                if let reason = answer[2].string.flatMap(NewEpochReason.init) {
+                    self.scripts.noteNewEpoch(of: conversation, reason)
+                }
+                return .success(.heads([conversation.id: head]))
+            }
+            self.answer(question, heads)
+        }
+    }
+
+    // MARK: answers
+
+    /// A question in flight: its topics, and the generation in which it was asked.
+    private struct Question: Sendable {
+        let token: UInt64
+        let topics: [RedisTopic]
+        let generation: Int
+    }
+
+    /// Starts a question, before its first command is sent.
+    private func question(_ token: UInt64, about topics: [RedisTopic]) -> Question {
+        Question(token: token, topics: topics, generation: generation(of: topics))
+    }
+
+    private func answer(_ question: Question, _ result: Result<HistoryAnswer, RequestError>) {
+        // If the generation changed between question and answer, the answer belongs to none.
+        let isProven = question.generation == generation(of: question.topics)
+        let generation = isProven ? question.generation : 0
+        outlet.deliver([.answered(token: question.token, generation: generation, result)])
+    }
+
+    /// The present generation of all topics; 0 if they don't share one.
+    private func generation(of topics: [RedisTopic]) -> Int {
+        let generations = Set(topics.map(scripts.servers.generation(of:)))
+        return generations.count == 1 ? generations.first ?? 0 : 0
     }
 }
 
