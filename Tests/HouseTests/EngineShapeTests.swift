@@ -88,8 +88,6 @@ import Testing
         "Configuration/Configuration.Limits": Size(properties: 20),
         "Chat/Conversation": Size(properties: 15),
         "Upstream/StoredConversation": Size(properties: 15),
-        // The gateway's origins.
-        "Upstream/PostgresUpstream": Size(lines: 1063, properties: 17, cycle: 6),
         // What measures and simulates.
         "Simulation/World": Size(properties: 25, cycle: 5),
         "Simulation/ReplicaWorld": Size(lines: 1426, properties: 26, cycle: 10),

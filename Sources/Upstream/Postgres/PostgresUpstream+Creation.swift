@@ -96,8 +96,8 @@ extension PostgresUpstream {
         json.member("users", strings: users)
         json.member("reader", string: user)
         json.endObject()
-        pool.read(json.bytes) { [self] result in
-            switch checked(result, "of some people") {
+        answers.pool.read(json.bytes) { [self] result in
+            switch answers.checked(result, "of some people") {
             case .failure(.noConversation): finish(call, .failure(refusal))
             case .failure(let error): finish(call, .failure(error))
             case .success(let answer):

@@ -30,8 +30,8 @@ extension PostgresUpstream {
         }
         json.endArray()
         json.endObject()
-        pool.write(json.bytes, of: conversation) { [self] result in
-            let answer = checked(result, conversation)
+        answers.pool.write(json.bytes, of: conversation) { [self] result in
+            let answer = answers.checked(result, conversation)
             finish(
                 call,
                 answer.flatMap { answer in
@@ -87,9 +87,9 @@ extension PostgresUpstream {
         if let user = call.user { json.string(user) } else { json.null() }
         json.member("id", string: id)
         json.endObject()
-        pool.read(json.bytes) { [self] result in
+        answers.pool.read(json.bytes) { [self] result in
             then(
-                checked(result, conversation).flatMap { answer in
+                answers.checked(result, conversation).flatMap { answer in
                     guard let head = answer["head"].flatMap({ Head(postgres: $0) }),
                         let rev = answer["rev"]?.place
                     else { return .failure(.unreadable) }
@@ -175,8 +175,8 @@ extension PostgresUpstream {
         json.member("kind", string: replacement.kind)
         json.member("content", raw: replacement.content ?? RawJSON.null.bytes)
         json.endObject()
-        pool.write(json.bytes, of: conversation) { [self] result in
-            let answer = checked(result, conversation)
+        answers.pool.write(json.bytes, of: conversation) { [self] result in
+            let answer = answers.checked(result, conversation)
             if case .success(let answer) = answer, answer.word == "stale" { return stale() }
             finish(
                 call,
@@ -197,10 +197,10 @@ extension PostgresUpstream {
         json.member("user", string: user)
         json.member("seq", int: seq)
         json.endObject()
-        pool.signal(json.bytes, isDurable: false) { [self] result in
+        answers.pool.signal(json.bytes, isDurable: false) { [self] result in
             finish(
                 call,
-                checked(result, conversation).flatMap { answer in
+                answers.checked(result, conversation).flatMap { answer in
                     if answer.word == "range" {
                         let text = "seq: \(seq) is out of range (0…\(answer["seq"]?.int ?? 0))"
                         return .failure(.badRequest(text))

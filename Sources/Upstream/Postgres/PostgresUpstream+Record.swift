@@ -68,7 +68,8 @@ extension PostgresUpstream {
         }
         json.endArray()
         json.endObject()
-        pool.write(json.bytes, of: id) { [self] result in then(checked(result, id)) }
+        answers.pool.write(json.bytes, of: id) { [self] result in then(answers.checked(result, id))
+        }
     }
 
     // MARK: deleting
@@ -87,8 +88,8 @@ extension PostgresUpstream {
                 json.member("epoch", string: view.head.epoch)
                 json.member("recordRev", int: view.recordRev)
                 json.endObject()
-                pool.write(json.bytes, of: id) { [self] result in
-                    let answer = checked(result, id)
+                answers.pool.write(json.bytes, of: id) { [self] result in
+                    let answer = answers.checked(result, id)
                     if case .success(let answer) = answer, answer.word == "stale" {
                         guard tries < Self.tryLimit else {
                             return finish(call, .failure(.stale))

@@ -21,22 +21,19 @@ package final class PostgresUpstream: SharedOrigin {
     static let tryLimit = 32
 
     let options: PostgresOptions
-    let pool: PostgresPool
+    let answers: PostgresAnswers
+    private let history: PostgresHistory
     private let links = PostgresLinks()
     private let troubles = Troubles()
     private let locks: PostgresLocks
     private let feed: PostgresFeed
     private let signals: PostgresSignals
-    private let watch: PostgresWatch
-    private let listener: PostgresListener
-    private let workers: [PostgresWorker]
-    private let trimming: PostgresTrimming
+    private let threads: PostgresThreads
     let outlet = Outlet()
     let recordQueues = SerialQueues()
-    private let notice: @Sendable (UpstreamNotice) -> Void
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
-    private let damagedLogs: PostgresDamage
+    private let damage: PostgresDamage
 
     /// - Parameters:
     ///   - limits: the limits of the logs' values.
@@ -46,21 +43,21 @@ package final class PostgresUpstream: SharedOrigin {
         notice: @escaping @Sendable (UpstreamNotice) -> Void = { _ in }
     ) {
         self.options = options
-        self.notice = notice
         let present = PresentLimits(limits)
         self.present = present
         let (pool, links, troubles) = (PostgresPool(options), links, troubles)
-        self.pool = pool
         let locks = PostgresLocks(pool, limit: options.lockTimeout)
         self.locks = locks
         let deliver: @Sendable ([UpstreamOutput]) -> Void = { [outlet] in outlet.deliver($0) }
         let state = StateReport(deliver: deliver)
-        let damagedLogs = PostgresDamage(options, pool, notice: notice, deliver: deliver)
-        self.damagedLogs = damagedLogs
+        let damage = PostgresDamage(options, pool, notice: notice, deliver: deliver)
+        self.damage = damage
+        answers = PostgresAnswers(pool, damage, troubles, notice: notice)
         let feed = PostgresFeed(
             options, pool, links, deliver: deliver,
-            damaged: { conversation, part in damagedLogs.found(part, of: conversation) })
+            damaged: { conversation, part in damage.found(part, of: conversation) })
         self.feed = feed
+        history = PostgresHistory(options, answers, links, feed, outlet)
         let look = Wakeable()
         let signals = PostgresSignals(
             pool, links, deliver: deliver, tell: { feed.tell($0) }, changed: { look.wake() })
@@ -71,11 +68,9 @@ package final class PostgresUpstream: SharedOrigin {
         let listener = PostgresListener(
             options, links, troubles, feed, signals, limits: { present.value },
             notice: notice, report: report)
-        self.listener = listener
         look.set { [weak listener] in listener?.look() }
         let watch = PostgresWatch(options, links, notice: notice) { listener.look() }
-        self.watch = watch
-        workers = pool.wakeups.indices.map { number in
+        let workers = pool.wakeups.indices.map { number in
             PostgresWorker(
                 number, options, pool, links, troubles, locks, notice: notice,
                 changed: { isStranger in
@@ -83,31 +78,24 @@ package final class PostgresUpstream: SharedOrigin {
                     listener.look()
                 })
         }
-        trimming = PostgresTrimming(options, pool)
+        threads = PostgresThreads(
+            pool, workers, listener, watch, PostgresTrimming(options, pool))
     }
 
     package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
         outlet.open(deliver)
-        for worker in workers { worker.start() }
-        listener.start()
-        watch.start()
-        trimming.start()
+        threads.start()
     }
 
     package func stop() {
-        trimming.stop()
-        damagedLogs.stop()
-        pool.stop()
-        for worker in workers { worker.wait() }
-        pool.close()
-        listener.stop()
-        watch.stop()
+        damage.stop()
+        threads.stop()
         outlet.close()
     }
 
     package func adopt(_ limits: LogLimits) {
         present.value = limits
-        listener.adopt()
+        threads.listener.adopt()
     }
 
     /// The present limits of the logs' values.
@@ -122,7 +110,7 @@ package final class PostgresUpstream: SharedOrigin {
                 + " that listens in a long transaction keeps it: end that one; when it is full no"
                 + " write is taken)"
         }
-        return troubles.first ?? damagedLogs.trouble
+        return troubles.first ?? damage.trouble
     }
 
     package var faults: UpstreamFaults {
@@ -184,97 +172,17 @@ package final class PostgresUpstream: SharedOrigin {
 
     // MARK: questions
 
-    /// A question in flight, with the generation in which it was asked.
-    struct Question: Sendable {
-        let token: UInt64
-        let generation: Int
-    }
-
-    /// Starts a question, before it is sent.
-    func question(_ token: UInt64) -> Question {
-        Question(token: token, generation: links.generation)
-    }
-
-    /// - Parameter heads: heads from which the feed continues.
-    func answer(
-        _ question: Question, _ result: Result<HistoryAnswer, RequestError>,
-        heads: [ID: Head] = [:]
-    ) {
-        // If the generation changed between question and answer, the answer belongs to none.
-        let isProven = question.generation == links.generation
-        let generation = isProven ? question.generation : 0
-        for (id, head) in heads { feed.learn(head, of: id, generation: generation) }
-        outlet.deliver([.answered(token: question.token, generation: generation, result)])
-    }
+    func ask(_ query: HistoryQuery, token: UInt64) { history.ask(query, token: token) }
 
     package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
-        let question = question(token)
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("op", string: "disown")
-        json.member("c", string: conversation)
-        json.member("epoch", string: head.epoch)
-        json.member("rev", int: head.rev)
-        json.member("mark", string: head.mark)
-        json.member("newEpoch", string: newEpoch())
-        json.endObject()
-        pool.write(json.bytes, of: conversation) { [self] result in
-            let now = checked(result, conversation).flatMap { answer in
-                answer["head"].flatMap { Head(postgres: $0) }.map { ($0, answer) }
-                    .map(Result.success) ?? .failure(.unreadable)
-            }
-            if case .success(let (_, answer)) = now,
-                let reason = answer["reason"]?.string.flatMap(NewEpochReason.init)
-            {
-                gave(conversation, reason)
-            }
-            let heads = (try? now.get()).map { [conversation.id: $0.0] } ?? [:]
-            self.answer(question, now.map { .heads([conversation.id: $0.0]) }, heads: heads)
-        }
+        history.forkEpoch(head, conversation: conversation, token: token)
     }
 
-    /// Records that this gateway gave a log a new epoch.
-    private func gave(_ conversation: String, _ reason: NewEpochReason) {
-        troubles.gave(reason)
-        let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
-        notice(UpstreamNotice(.error, text))
-    }
-
-    // MARK: answers
-
-    /// Checks an answer for the errors that all functions share.
-    func checked(
-        _ result: Result<PostgresAnswer, RequestError>, _ conversation: String
-    ) -> Result<PostgresAnswer, RequestError> {
-        guard case .success(let answer) = result else { return result }
-        switch answer.word {
-        case "absent": return .failure(.noConversation)
-        case "locked": return .failure(.conversationLocked)
-        case "damaged":
-            return .failure(damage(answer["part"]?.string ?? "log", of: conversation))
-        case "unstorable":
-            let field = answer["field"]?.string ?? "value"
-            return .failure(
-                .badRequest(
-                    "\(field): Postgres can't keep it (accepted: no U+0000, no half of a surrogate"
-                        + " pair, numbers within the range of numeric)"))
-        case "error":
-            let state = answer["state"]?.string ?? "-"
-            say("write to conversation \(conversation) in Postgres: refused (\(state))")
-            return .failure(.unreadable)
-        default: return result
-        }
-    }
-
-    /// Records that a part of a log contradicts the rest.
-    func damage(_ part: String, of conversation: String) -> RequestError {
-        damagedLogs.found(part, of: conversation)
-        return .damaged(part)
-    }
-
-    /// Logs a problem, without repeats.
-    private func say(_ text: String) {
-        if let line = troubles.line("log", text) { notice(UpstreamNotice(.error, line)) }
+    func view(
+        _ id: String, with reader: String?, naming named: [String]?, mends: Bool,
+        then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
+    ) {
+        answers.view(id, with: reader, naming: named, mends: mends, then: then)
     }
 }
 
@@ -288,4 +196,41 @@ private final class Wakeable: Sendable {
     }
 
     func wake() { action.withLock { $0 }?.wake() }
+}
+
+/// What runs beside the callers: workers that ask, the listener, the watch over the servers, and
+/// the trimming.
+private struct PostgresThreads: Sendable {
+    let listener: PostgresListener
+    private let pool: PostgresPool
+    private let workers: [PostgresWorker]
+    private let watch: PostgresWatch
+    private let trimming: PostgresTrimming
+
+    init(
+        _ pool: PostgresPool, _ workers: [PostgresWorker], _ listener: PostgresListener,
+        _ watch: PostgresWatch, _ trimming: PostgresTrimming
+    ) {
+        self.pool = pool
+        self.workers = workers
+        self.listener = listener
+        self.watch = watch
+        self.trimming = trimming
+    }
+
+    func start() {
+        for worker in workers { worker.start() }
+        listener.start()
+        watch.start()
+        trimming.start()
+    }
+
+    func stop() {
+        trimming.stop()
+        pool.stop()
+        for worker in workers { worker.wait() }
+        pool.close()
+        listener.stop()
+        watch.stop()
+    }
 }

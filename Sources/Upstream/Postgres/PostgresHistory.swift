@@ -1,13 +1,33 @@
 import Chat
+import Crypto
 import JSON
 import Ports
 import Wire
 
 /// Answers questions about history: each is one call of one function, and so a read of one moment.
-extension PostgresUpstream {
+final class PostgresHistory: Sendable {
     private typealias Answered =
         @Sendable (Result<HistoryAnswer, RequestError>, [ID: Head]) ->
         Void
+
+    private let options: PostgresOptions
+    private let answers: PostgresAnswers
+    private let lists: PostgresLists
+    private let links: PostgresLinks
+    private let feed: PostgresFeed
+    private let outlet: Outlet
+
+    init(
+        _ options: PostgresOptions, _ answers: PostgresAnswers, _ links: PostgresLinks,
+        _ feed: PostgresFeed, _ outlet: Outlet
+    ) {
+        self.options = options
+        self.answers = answers
+        lists = PostgresLists(answers.pool, bytes: options.bytes)
+        self.links = links
+        self.feed = feed
+        self.outlet = outlet
+    }
 
     func ask(_ query: HistoryQuery, token: UInt64) {
         let question = question(token)
@@ -17,24 +37,24 @@ extension PostgresUpstream {
         switch query {
         case .conversation(let id, let reader):
             // Without a reader the cache asks, which is to know all who take part.
-            view(id, with: reader, naming: reader.map { _ in [] }) { result in
+            answers.view(id, with: reader, naming: reader.map { _ in [] }, mends: false) { result in
                 let head = (try? result.get()).map { [id.id: $0.head] } ?? [:]
                 answer(result.map { .conversation($0.shown) }, head)
             }
         case .conversations(let user, let limit, let cursor):
-            list(of: user, limit: limit, cursor: cursor) {
+            lists.list(of: user, limit: limit, cursor: cursor) {
                 answer($0.map { .conversations($0) }, [:])
             }
         case .conversationsSince(let user, let token, let limit):
-            list(of: user, since: token, limit: limit) {
+            lists.list(of: user, since: token, limit: limit) {
                 answer($0.map { .conversationsSince($0) }, [:])
             }
         case .listed(let user):
-            readList(of: user, knowing: nil) {
+            lists.read(of: user, knowing: nil) {
                 answer($0.map { .listed($0.listed) }, [:])
             }
         case .message(let id, let message):
-            read("message", id, { $0.member("id", string: message) }) { result in
+            answers.read("message", id, { $0.member("id", string: message) }) { result in
                 answer(
                     result.flatMap { found in
                         if found.word == "missing" { return .failure(.noMessage) }
@@ -51,26 +71,12 @@ extension PostgresUpstream {
         }
     }
 
-    /// Asks one question about one conversation.
-    func read(
-        _ question: String, _ conversation: String, _ members: (inout JSONWriter) -> Void,
-        then: @escaping @Sendable (Result<PostgresAnswer, RequestError>) -> Void
-    ) {
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("q", string: question)
-        json.member("c", string: conversation)
-        members(&json)
-        json.endObject()
-        pool.read(json.bytes) { [self] result in then(checked(result, conversation)) }
-    }
-
     private func page(
         _ id: String, _ request: PageRequest,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         let order = request.order
-        read("page", id) { json in
+        answers.read("page", id) { json in
             json.member("limit", int: request.limit)
             json.member("bytes", int: options.bytes)
             json.member("order", string: order.rawValue)
@@ -97,7 +103,7 @@ extension PostgresUpstream {
                     else { return .failure(.unreadable) }
                     // Numbering is dense: a page with a hole is damaged.
                     guard zip(messages, messages.dropFirst()).allSatisfy({ $0.seq == $1.seq + 1 })
-                    else { return .failure(self.damage("messages", of: id)) }
+                    else { return .failure(self.answers.noteDamage("messages", of: id)) }
                     return .success(
                         .page(
                             Page(
@@ -118,7 +124,7 @@ extension PostgresUpstream {
         _ id: String, since: Int, mark: String?, limit: Int, recordAbove: Int?,
         then answer: @escaping Answered
     ) {
-        read("changes", id) { json in
+        answers.read("changes", id) { json in
             json.member("since", int: since)
             json.member("mark", string: mark)
             json.member("limit", int: limit)
@@ -158,7 +164,7 @@ extension PostgresUpstream {
         for id in ids { json.string(id) }
         json.endArray()
         json.endObject()
-        pool.read(json.bytes) { result in
+        answers.pool.read(json.bytes) { result in
             do throws(RequestError) {
                 guard let members = try result.get()["heads"]?.object?.members else {
                     throw .unreadable
@@ -183,7 +189,7 @@ extension PostgresUpstream {
         _ id: String, _ request: ParticipantsRequest,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
-        read("people", id) { json in
+        answers.read("people", id) { json in
             json.member("order", string: request.order.rawValue)
             json.member("offset", int: max(0, request.offset))
             json.member("limit", int: request.limit)
@@ -205,26 +211,58 @@ extension PostgresUpstream {
         }
     }
 
-    // MARK: views and lists
+    // MARK: epochs
 
-    /// A conversation with the read marker of the reader, who takes part in it.
-    func view(
-        _ id: String, with reader: String?, naming named: [String]?, mends: Bool = false,
-        then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
-    ) {
-        read("view", id) { json in
-            json.member("reader", string: reader)
-            json.member("mends", bool: mends)
-            if let named { json.member("named", strings: named) }
-        } then: { result in
-            then(
-                result.flatMap { answer in
-                    let isLost = answer["lost"]?.bool == true
-                    return answer["view"].flatMap {
-                        StoredConversation(postgres: $0, of: id, isMemberless: isLost)
-                    }.map { .success($0) } ?? .failure(.unreadable)
-                })
+    /// Gives a log another epoch, and answers with its head.
+    func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
+        let question = question(token)
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("op", string: "disown")
+        json.member("c", string: conversation)
+        json.member("epoch", string: head.epoch)
+        json.member("rev", int: head.rev)
+        json.member("mark", string: head.mark)
+        json.member("newEpoch", string: Random.hex(8))
+        json.endObject()
+        answers.pool.write(json.bytes, of: conversation) { [self] result in
+            let now = answers.checked(result, conversation).flatMap { answer in
+                answer["head"].flatMap { Head(postgres: $0) }.map { ($0, answer) }
+                    .map(Result.success) ?? .failure(.unreadable)
+            }
+            if case .success(let (_, answer)) = now,
+                let reason = answer["reason"]?.string.flatMap(NewEpochReason.init)
+            {
+                answers.noteNewEpoch(of: conversation, reason)
+            }
+            let heads = (try? now.get()).map { [conversation.id: $0.0] } ?? [:]
+            self.answer(question, now.map { .heads([conversation.id: $0.0]) }, heads: heads)
         }
+    }
+
+    // MARK: questions
+
+    /// A question in flight, with the generation in which it was asked.
+    private struct Question: Sendable {
+        let token: UInt64
+        let generation: Int
+    }
+
+    /// Starts a question, before it is sent.
+    private func question(_ token: UInt64) -> Question {
+        Question(token: token, generation: links.generation)
+    }
+
+    /// - Parameter heads: heads from which the feed continues.
+    private func answer(
+        _ question: Question, _ result: Result<HistoryAnswer, RequestError>,
+        heads: [ID: Head] = [:]
+    ) {
+        // If the generation changed between question and answer, the answer belongs to none.
+        let isProven = question.generation == links.generation
+        let generation = isProven ? question.generation : 0
+        for (id, head) in heads { feed.learn(head, of: id, generation: generation) }
+        outlet.deliver([.answered(token: question.token, generation: generation, result)])
     }
 }
 

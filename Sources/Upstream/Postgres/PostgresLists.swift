@@ -6,8 +6,17 @@ import Wire
 /// A user's list of conversations. The conversations' rows say who takes part, and a log of joins
 /// and departures is beside them; a token holds a place in that log and a digest of all heads, so
 /// that changes are found by comparing.
-extension PostgresUpstream {
+final class PostgresLists: Sendable {
     typealias Listed<Value> = @Sendable (Result<Value, RequestError>) -> Void
+
+    private let pool: PostgresPool
+    /// The most bytes in an answer.
+    private let bytes: Int
+
+    init(_ pool: PostgresPool, bytes: Int) {
+        self.pool = pool
+        self.bytes = bytes
+    }
 
     func list(
         of user: String, limit: Int, cursor: String?, then: @escaping Listed<ConversationList>
@@ -22,7 +31,7 @@ extension PostgresUpstream {
         json.member("q", string: "list")
         json.member("user", string: user)
         json.member("limit", int: limit)
-        json.member("bytes", int: options.bytes)
+        json.member("bytes", int: bytes)
         json.key("cursor")
         if let behind {
             json.beginArray()
@@ -69,16 +78,16 @@ extension PostgresUpstream {
         then: @escaping Listed<ConversationChanges>
     ) {
         let token = text.flatMap { ListPlaceToken($0) }
-        readList(of: user, knowing: token) { [self] result in
+        read(of: user, knowing: token) { [self] result in
             do throws(RequestError) {
                 let reading = try result.get()
                 // A conversation takes at least 512 bytes.
                 guard let token, let news = reading.news(since: token),
-                    news.entries.count <= options.bytes / 512
+                    news.entries.count <= bytes / 512
                 else { return begin(reading, of: user, limit: limit, then: then) }
                 show(news.entries, of: user) { [self] result in
                     if case .success(let views) = result,
-                        views.reduce(0, { $0 + $1.size }) > options.bytes
+                        views.reduce(0, { $0 + $1.size }) > bytes
                     {
                         return begin(reading, of: user, limit: limit, then: then)
                     }
@@ -137,7 +146,7 @@ extension PostgresUpstream {
     }
 
     /// The heads of all conversations of a list.
-    func readList(
+    func read(
         of user: String, knowing token: ListPlaceToken?, then: @escaping Listed<ListReading>
     ) {
         var json = JSONWriter()
