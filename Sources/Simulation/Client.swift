@@ -299,7 +299,7 @@ final class Client {
         _ conversation: String, _ have: Have?, _ result: JSONObject, _ oracle: Oracle
     ) throws(Violation) {
         let head = try Head(result.required("head").members("head"))
-        guard let log = oracle.origin.logs(conversation, having: head).last else {
+        guard let log = oracle.origin.archive.logs(conversation, having: head).last else {
             throw Violation("epoch \(head.epoch) never was")
         }
         // The ids in the answer come without an epoch: while another log takes the conversation's

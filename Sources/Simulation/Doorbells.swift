@@ -125,24 +125,24 @@ struct Doorbells {
 extension Origin {
     /// The changes above a position, as the log is now.
     /// - Parameter limit: how many changes are read at most.
-    func changes(above position: Head, of conversation: String, limit: Int) -> Doorbells.Answer {
+    func chain(above position: Head, of conversation: String, limit: Int) -> Doorbells.Answer {
         guard let log = log(conversation) else { return .ended }
         guard log.has(position), position.rev == 0 || position.rev > log.base else {
             return .broken
         }
         let revs = (position.rev + 1..<log.rev + 1).prefix(limit)
-        var chain = ChangeChain(head: log.head, more: revs.last ?? log.rev < log.rev)
+        var steps = ChangeChain(head: log.head, more: revs.last ?? log.rev < log.rev)
         for rev in revs {
             let seq = log.changes[rev - 1].slot
-            chain.steps.append(ChangeChain.Step(rev: rev, seq: seq, mark: log.mark(at: rev)))
+            steps.steps.append(ChangeChain.Step(rev: rev, seq: seq, mark: log.mark(at: rev)))
             if seq == 0 {
-                chain.record = log.record()
+                steps.record = log.record()
             } else if seq >= log.floor {
-                chain.messages[seq] = log.message(seq)
+                steps.messages[seq] = log.message(seq)
             }
         }
-        guard case .part(let events, let head) = chain.told(of: conversation, after: position)
+        guard case .part(let events, let head) = steps.told(of: conversation, after: position)
         else { return .broken }
-        return .part(events, head, more: chain.more)
+        return .part(events, head, more: steps.more)
     }
 }

@@ -5,7 +5,7 @@ import Wire
 
 /// One gateway of a simulated world: the engine, which ends with its process, the cache, which does
 /// not, the link to the origin, and everything in flight between them. Owned by the world.
-final class Gateway {
+final class Gateway: EngineProcess {
     /// A question to the store, read in one turn and answered in another.
     struct Read {
         let read: CacheRead
@@ -41,6 +41,34 @@ final class Gateway {
         var answer: Doorbells.Answer?
     }
 
+    /// What is on its way between the engine, the cache and the origin.
+    struct Flight {
+        /// Reads that follow notifications.
+        var chains: [Chain] = []
+        var reads: [Read] = []
+        var fetches: [Fetch] = []
+        var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
+        var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
+        /// The token of the newest question to the origin.
+        var lastToken: UInt64 = 0
+
+        /// Whether it is empty but for verifications of heads.
+        var isQuiet: Bool {
+            reads.isEmpty && chains.isEmpty && fetches.allSatisfy(\.subject.isVerification)
+                && writes.isEmpty && outcomes.isEmpty
+        }
+    }
+
+    /// What the engine does.
+    struct Act {
+        /// How many effects it asked for in this turn.
+        var effects = 0
+        /// If the process is to end: after how many effects of this turn.
+        var last: Int?
+        /// The last turn with an effect other than a comparison of heads.
+        var lastDeed = 0
+    }
+
     /// Events of a conversation that the feed lost silently.
     struct Loss {
         /// The turn of the last loss.
@@ -49,17 +77,6 @@ final class Gateway {
         var shownAt: Timestamp?
     }
 
-    let place: Int
-    /// Nil while its process is not running.
-    var engine: Engine? {
-        didSet {
-            turns = engine.map { TurnRunner($0) }
-            fairness = Fairness()
-            turns?.watcher = fairness
-        }
-    }
-    private(set) var turns: TurnRunner?
-    private(set) var fairness = Fairness()
     var store = CachedLogs()
     /// Whether its feed only notifies.
     let isRinging: Bool
@@ -67,36 +84,23 @@ final class Gateway {
     var withOldUntil: Int?
     var isWithOld: Bool { withOldUntil != nil }
     var link: RemoteLink
-    /// Reads that follow notifications.
-    var chains: [Chain] = []
-    var reads: [Read] = []
-    var fetches: [Fetch] = []
+    var flight = Flight()
+    var act = Act()
     /// The last question before each conversation's feed was joined, or reported the end of a log.
     var joinedAfter: [String: UInt64] = [:]
-    var writes: [(due: Int, token: UInt64, operation: Operation, caller: Caller)] = []
-    var outcomes: [(due: Int, token: UInt64, result: Result<Outcome, RequestError>)] = []
     /// Losses of the feed since the link came up.
     var losses: [String: Loss] = [:]
     /// Logs that its adapter knows to be damaged.
     var damaged: Set<String> = []
     /// Deltas written by its earlier engines.
     var written = 0
-    /// How many effects the engine asked for in this turn.
-    var effects = 0
-    /// If the process is to end: after how many effects of this turn.
-    var lastAction: Int?
-    /// The last turn with an effect other than a comparison of heads.
-    var lastDeed = 0
-
     /// The cost of catch-up, by conversation.
     var costs: [String: CatchUpCost] = [:]
-    /// The token of the newest question to the origin.
-    var lastToken: UInt64 = 0
 
     init(place: Int, isRinging: Bool) {
-        self.place = place
         self.isRinging = isRinging
         link = RemoteLink(isRinging: isRinging)
+        super.init(place: place)
     }
 
     /// The process ends; the file stays.
@@ -105,22 +109,16 @@ final class Gateway {
         engine = nil
         link = RemoteLink(isRinging: isRinging)
         withOldUntil = nil
-        chains = []
-        reads = []
-        fetches = []
-        writes = []
-        outcomes = []
+        flight = Flight()
         losses = [:]
         damaged = []
         costs = [:]
-        lastToken = 0
-        lastAction = nil
+        act.last = nil
     }
 
     /// Whether nothing is in flight except verifications of heads.
     var isQuiet: Bool {
-        reads.isEmpty && chains.isEmpty && fetches.allSatisfy(\.subject.isVerification)
-            && writes.isEmpty && outcomes.isEmpty && engine?.nextRelease == nil
+        flight.isQuiet && engine?.nextRelease == nil
             && turns?.isIdle != false && link.queue.isEmpty && link.isUp
             && link.unacknowledged.isEmpty && link.unacknowledgedLists.isEmpty
     }

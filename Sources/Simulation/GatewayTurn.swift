@@ -12,14 +12,14 @@ struct GatewayTurn: TurnEffects {
         case violation(Violation)
     }
 
-    let world: ReplicaWorld
+    let shell: GatewayShell
     let gateway: Gateway
     let engine: Engine
 
     /// - Returns: nil if no process is running.
-    init?(_ world: ReplicaWorld, _ gateway: Gateway) {
+    init?(_ shell: GatewayShell, _ gateway: Gateway) {
         guard let engine = gateway.engine else { return nil }
-        self.world = world
+        self.shell = shell
         self.gateway = gateway
         self.engine = engine
     }
@@ -39,40 +39,40 @@ struct GatewayTurn: TurnEffects {
 
     /// Counts an effect of this turn; the process may end before it.
     private func count() throws(Failure) {
-        gateway.effects += 1
-        guard gateway.effects < 10_000 else {
+        gateway.act.effects += 1
+        guard gateway.act.effects < 10_000 else {
             throw .violation(Violation("the turn does not come to its end"))
         }
-        guard let last = gateway.lastAction else { return }
-        gateway.lastAction = last - 1
+        guard let last = gateway.act.last else { return }
+        gateway.act.last = last - 1
         guard last <= 0 else { return }
-        try judge { () throws(Violation) in try world.stop(gateway) }
+        try judge { () throws(Violation) in try shell.stop(gateway) }
         throw .ended
     }
 
-    func moment() -> Moment { Moment(now: world.now, instant: world.clock.instant) }
+    func moment() -> Moment { Moment(now: shell.run.now, instant: shell.clock.instant) }
 
     func perform(_ effect: Turn.UpstreamEffect) throws(Failure) {
         try count()
-        if !effect.isVerification { gateway.lastDeed = world.turn }
+        if !effect.isVerification { gateway.act.lastDeed = shell.run.turn }
         switch effect {
         case .fetch(let token, let query):
-            try judge { () throws(Violation) in try world.ask(token, .history(query), gateway) }
+            try judge { () throws(Violation) in try shell.ask(token, .history(query), gateway) }
         case .forkEpoch(let token, let head, let conversation):
             try judge { () throws(Violation) in
-                try world.ask(token, .epochFork(head, conversation), gateway)
+                try shell.ask(token, .epochFork(head, conversation), gateway)
             }
         case .subscribe(let conversation):
-            world.say("gateway \(gateway.place) subscribes \(conversation)")
+            shell.run.say("gateway \(gateway.place) subscribes \(conversation)")
             gateway.link.subscribe(conversation)
         case .unsubscribe(let conversation):
-            world.say("gateway \(gateway.place) unsubscribes \(conversation)")
+            shell.run.say("gateway \(gateway.place) unsubscribes \(conversation)")
             gateway.link.unsubscribe(conversation)
         case .subscribeList(let user): gateway.link.watchList(of: user, true)
         case .unsubscribeList(let user): gateway.link.watchList(of: user, false)
         case .perform(let token, let operation, let caller):
-            gateway.writes.append((world.delay(), token, operation, caller))
-        case .publish(let event): world.tell([event], ofOld: false)
+            gateway.flight.writes.append((shell.delay(), token, operation, caller))
+        case .publish(let event): shell.backend.tell([event], ofOld: false)
         }
     }
 
@@ -80,20 +80,20 @@ struct GatewayTurn: TurnEffects {
 
     func store(_ token: UInt64, _ writes: [StoreWrite]) throws(Failure) -> Bool {
         try count()
-        gateway.lastDeed = world.turn
-        if world.strikes(.stores) {
-            world.say("gateway \(gateway.place) can't store \(token)")
+        gateway.act.lastDeed = shell.run.turn
+        if shell.run.strikes(.stores) {
+            shell.run.say("gateway \(gateway.place) can't store \(token)")
             return false
         }
-        world.say("gateway \(gateway.place) stores \(token): \(writes.map(\.line))")
-        try judge { () throws(Violation) in try world.write(writes, gateway) }
+        shell.run.say("gateway \(gateway.place) stores \(token): \(writes.map(\.line))")
+        try judge { () throws(Violation) in try shell.write(writes, gateway) }
         return true
     }
 
     // MARK: - Reads
 
     func answer(_ read: CacheRead) throws(Failure) -> Result<Answer, RequestError>? {
-        if !world.isCalm { world.clock.read() }
+        if !shell.run.isCalm { shell.clock.read() }
         try begin(read, isSlow: false)
         return nil
     }
@@ -102,56 +102,29 @@ struct GatewayTurn: TurnEffects {
 
     private func begin(_ read: CacheRead, isSlow: Bool) throws(Failure) {
         try count()
-        gateway.lastDeed = world.turn
-        world.say("gateway \(gateway.place) reads \(read.token): \(read.query.line)")
-        gateway.reads.append(
-            Gateway.Read(read: read, readAt: world.delay(), due: world.delay(), isSlow: isSlow))
-        try judge { () throws(Violation) in try world.deliverReads(gateway) }
+        gateway.act.lastDeed = shell.run.turn
+        shell.run.say("gateway \(gateway.place) reads \(read.token): \(read.query.line)")
+        gateway.flight.reads.append(
+            Gateway.Read(read: read, readAt: shell.delay(), due: shell.delay(), isSlow: isSlow))
+        try judge { () throws(Violation) in try shell.deliverReads(gateway) }
     }
 
     func finished(_ read: CacheRead, flush sessions: [Session]) {
-        for session in sessions { world.flush(session.id, engine) }
+        for session in sessions { shell.connections.flush(session.id, engine) }
     }
 
     // MARK: - Sockets
 
     func write(_ sessions: consuming [Session]) -> Duration? {
-        for session in sessions.map(\.id).sorted() { world.flush(session, engine) }
-        return world.pace?.wrote()
+        for session in sessions.map(\.id).sorted() { shell.connections.flush(session, engine) }
+        return shell.pace?.wrote()
     }
 
     func close(_ session: SessionID, _ code: CloseCode) {
-        guard let place = world.place(of: session) else { return }
-        world.say("\(world.clients[place].name) is closed: \(code)")
-        world.connections[place]?.socket.closing = code
-        world.connections[place]?.deadline = world.turn + 20
+        shell.connections.close(session, code)
     }
 
     func throttle(_ session: SessionID, _ isThrottled: Bool) {
-        guard let place = world.place(of: session) else { return }
-        world.connections[place]?.line.isThrottled = isThrottled
-        world.hear(place)
-    }
-}
-
-extension ReplicaWorld {
-    func flush(_ session: SessionID, _ engine: Engine) {
-        guard let place = place(of: session), !engine.sockets.isBlocked(session) else { return }
-        connections[place]?.socket.fill(from: engine, session, 65_536)
-    }
-
-    /// Passes the client's frames to its gateway, unless its socket is not to be read.
-    func hear(_ place: Int) {
-        while let frame = connections[place]?.line.next(), let connection = connections[place],
-            let engine = gateways[connection.gateway].engine
-        {
-            engine.received(
-                connection.session, RequestFrame.decode(frame, isBinary: false), at: now)
-            // Applied before its next frame is read.
-            for (session, isThrottled) in engine.takeThrottles() where session == connection.session
-            {
-                connections[place]?.line.isThrottled = isThrottled
-            }
-        }
+        shell.connections.throttle(session, isThrottled)
     }
 }

@@ -10,7 +10,7 @@ extension Oracle {
     /// - Throws: `Violation` if it never was.
     func checkKnown(_ view: JSONObject, _ id: String, _ user: String) throws(Violation) {
         let head = try Head(view.required("head").members("head"))
-        let isTrue = origin.logs(id, having: head).contains { log in
+        let isTrue = origin.archive.logs(id, having: head).contains { log in
             log.commits(at: head.rev, upTo: origin.commit).contains { commit in
                 view.shows(log, user, asOf: head.rev, atCommit: commit)
             }
@@ -30,7 +30,7 @@ extension Oracle {
             told.append(json.bytes)
         }
         let total = result["total"]?.int
-        let isTrue = (origin.logs[id] ?? []).contains { log in
+        let isTrue = (origin.archive.all[id] ?? []).contains { log in
             (1..<log.rev + 1).contains { rev in
                 guard log.record(asOf: rev).participants.contains(user) else { return false }
                 return log.commits(at: rev, upTo: origin.commit).contains { commit in
@@ -47,14 +47,6 @@ extension Oracle {
     /// In the library's own encoding.
     private static func normal(_ participant: [UInt8]) -> [UInt8]? {
         (try? Participant(participant))?.json
-    }
-}
-
-extension ModelLog {
-    /// The commits at which this was the newest change.
-    fileprivate func commits(at rev: Int, upTo newest: Int) -> ClosedRange<Int> {
-        let first = rev > 0 ? changes[rev - 1].commit : began
-        return first...max(first, rev < self.rev ? changes[rev].commit - 1 : newest)
     }
 }
 

@@ -47,7 +47,7 @@ extension Oracle {
         _ conversation: String, _ head: Head, _ isTrue: (ModelLog) throws(Violation) -> Void
     ) throws(Violation) {
         var seen = Violation("a head that never was: \(head)")
-        for log in origin.logs(conversation, having: head).reversed() {
+        for log in origin.archive.logs(conversation, having: head).reversed() {
             do throws(Violation) { return try isTrue(log) } catch { seen = error }
         }
         throw seen
@@ -124,7 +124,7 @@ extension Oracle {
     func isOfOtherLog(_ head: Head, than other: Head, _ conversation: String) -> Bool {
         guard isReplica else { return head.epoch != other.epoch }
         guard head.epoch == other.epoch else { return true }
-        return !origin.logs(conversation, having: other)
+        return !origin.archive.logs(conversation, having: other)
             .contains { $0.rev < head.rev || $0.has(head) }
     }
 

@@ -18,7 +18,7 @@ struct Oracle {
         if isReplica {
             return try checkReplica(frame, conversation, before: before, after: after)
         }
-        guard let log = origin.log(conversation, epoch: frame.head.epoch) else {
+        guard let log = origin.archive.log(conversation, epoch: frame.head.epoch) else {
             throw Violation("epoch \(frame.head.epoch) never was")
         }
         try require(
@@ -39,8 +39,8 @@ struct Oracle {
         guard let newest = frame.values.map(\.rev).max() else { return }
         let logs =
             isReplica
-            ? origin.logs(conversation, having: frame.head)
-            : origin.log(conversation, epoch: frame.head.epoch).map { [$0] } ?? []
+            ? origin.archive.logs(conversation, having: frame.head)
+            : origin.archive.log(conversation, epoch: frame.head.epoch).map { [$0] } ?? []
         let removals = logs.map { $0.removal(of: user) ?? .max }
         guard let removal = removals.max(), newest > removal else { return }
         throw Violation("\(user) was removed at \(removal) and is sent what \(newest) wrote")
@@ -224,7 +224,7 @@ struct Oracle {
     /// Everything that the client holds is the newest, and it holds everything up to the head.
     func checkWhole(_ holding: Holding, _ conversation: String) throws(Violation) {
         guard let head = holding.head else { throw Violation("nothing is held") }
-        let logs = origin.logs(conversation, having: head)
+        let logs = origin.archive.logs(conversation, having: head)
         guard let log = logs.last(where: { $0.ended == nil }) ?? logs.last else {
             throw Violation("a head that never was: \(head)")
         }

@@ -62,7 +62,8 @@ extension Origin {
     /// unknown.
     func look(atListOf user: String) throws(RequestError) {
         guard looks, !damages.isEmpty else { return }
-        for id in conversations where logs[id]?.contains(where: { $0.ever(had: user) }) ?? false {
+        for id in conversations
+        where archive.all[id]?.contains(where: { $0.ever(had: user) }) ?? false {
             try look(at: id)
         }
     }
@@ -79,10 +80,10 @@ extension Origin {
 
     /// An answer made of what is left, as if it were the log: shows that the oracle detects that.
     func spoiled(
-        _ answer: HistoryAnswer, of conversation: String
+        _ reply: HistoryAnswer, of conversation: String
     ) throws(RequestError) -> HistoryAnswer {
-        guard !looks, let damage = damage(of: conversation) else { return answer }
-        switch (damage.part, answer) {
+        guard !looks, let damage = damage(of: conversation) else { return reply }
+        switch (damage.part, reply) {
         case (.messages, .page(var page)):
             page.messages = left(of: page.messages, damage) { $0.seq }
             if page.messages.isEmpty { (page.hasMoreBefore, page.hasMoreAfter) = (false, false) }
@@ -100,7 +101,7 @@ extension Origin {
         case (.members, .conversation), (.members, .page), (.members, .changes):
             throw .noConversation
         case (.members, .participants): return .participants(.init(participants: [], total: 0))
-        default: return answer
+        default: return reply
         }
     }
 
@@ -111,14 +112,5 @@ extension Origin {
         guard damage.harm == .truncated else { return [] }
         let newest = messages.map(order).max()
         return messages.filter { order($0) != newest }
-    }
-}
-
-extension ModelLog {
-    /// Whether the user took part at any time.
-    fileprivate func ever(had user: String) -> Bool {
-        stride(from: 1, through: rev, by: 1).contains {
-            record(asOf: $0).participants.contains(user)
-        }
     }
 }

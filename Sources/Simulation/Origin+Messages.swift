@@ -78,28 +78,3 @@ extension Origin {
         return .messages([message], isNew: true)
     }
 }
-
-extension ModelLog {
-    /// The message first sent with this id.
-    fileprivate func first(
-        id: String
-    ) -> (seq: Int, author: String, content: MessageContent)? {
-        for change in changes {
-            guard case .message(let message) = change.value, message.id == id,
-                message.seq >= floor
-            else { continue }
-            return (message.seq, message.author, message.content)
-        }
-        return nil
-    }
-}
-
-extension EncodedMessage {
-    /// Its content as sent by the author.
-    fileprivate var content: MessageContent {
-        guard let message = try? EncodedMessage.decode(json: json) else { return MessageContent() }
-        return MessageContent(
-            body: message.body, attachment: message.attachment, metadata: message.metadata,
-            unknown: message.unknown)
-    }
-}

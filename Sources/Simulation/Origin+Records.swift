@@ -14,10 +14,10 @@ extension Origin {
         let id = id ?? "c-\(ids)"
         let said = try Description(fields).new(within: limits)
         if isDistinct, let log = distinct(fields, caller) {
-            return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
+            return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: false)
         }
         if caller != .server {
-            try limits.check(conversationsOfCreator: list(of: caller.name).count)
+            try limits.check(conversationsOfCreator: archive.list(of: caller.name).count)
         }
         if let taken = log(id) {
             throw taken.has(caller.name) ? .conversationTaken : .conversationOfOthers
@@ -82,7 +82,7 @@ extension Origin {
             .record(
                 log.record(), head: log.head, removed: [], joined: log.record().participants,
                 isNew: true))
-        return .conversation(view(log, caller.name, atCommit: commit), isNew: true)
+        return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: true)
     }
 
     mutating func change(
@@ -96,9 +96,9 @@ extension Origin {
             people: (old.participants.count, record.participants.count),
             rulers: (old.admins.count, record.admins.count))
         guard record != old else {
-            return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
+            return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: false)
         }
-        try view(log, caller.name, atCommit: commit).check(ifRev: ifRev)
+        try archive.view(log, caller.name, atCommit: commit).check(ifRev: ifRev)
         try limits.check(record.said, insteadOf: old.said)
         var log = log
         record.updatedAt = now
@@ -111,7 +111,7 @@ extension Origin {
         let joined = record.participants.filter { !old.participants.contains($0) }
         events.append(
             .record(record, head: log.head, removed: removed, joined: joined, isNew: false))
-        return .conversation(view(log, caller.name, atCommit: commit), isNew: true)
+        return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: true)
     }
 
     mutating func end(_ log: ModelLog, _ caller: Caller) throws(RequestError) -> Outcome {

@@ -16,10 +16,7 @@ package struct Origin {
         package var events: [FeedEvent] = []
     }
 
-    /// The newest commit.
-    package private(set) var commit = 0
-    /// All logs that had the id, oldest first.
-    private(set) var logs: [String: [ModelLog]] = [:]
+    package private(set) var archive = ModelLogs()
     var epochs = 0
     var branches = 0
     var ids = 0
@@ -34,8 +31,6 @@ package struct Origin {
     /// The clients that created conversations, by epoch; below, the distinct conversations.
     var creators: [String: String] = [:]
     var distinct: Set<String> = []
-    /// Whether another primary has replaced it.
-    var isOld = false
     /// The events of the current commit.
     var events: [FeedEvent] = []
     var now = Timestamp(milliseconds: 0)
@@ -44,23 +39,14 @@ package struct Origin {
 
     // MARK: - Reading
 
-    /// The log of this id and epoch.
-    package func log(_ conversation: String, epoch: String) -> ModelLog? {
-        logs[conversation]?.last { $0.epoch == epoch }
-    }
-
-    /// Every log that ever had this change: branches of one log share the changes before they
-    /// diverged.
-    package func logs(_ conversation: String, having head: Head) -> [ModelLog] {
-        (logs[conversation] ?? []).filter { $0.has(head) }
-    }
+    /// The newest commit.
+    package var commit: Int { archive.commit }
+    package var conversations: [String] { archive.conversations }
 
     /// The log that existed after the commit.
     package func log(_ conversation: String, atCommit commit: Int? = nil) -> ModelLog? {
-        logs[conversation]?.last { $0.isThere(atCommit: commit ?? self.commit) }
+        archive.log(conversation, atCommit: commit)
     }
-
-    package var conversations: [String] { logs.keys.sorted() }
 
     // MARK: - Writing
 
@@ -90,7 +76,7 @@ package struct Origin {
             return try create(id, fields, isDistinct: isDistinct, by: caller)
         case .findDistinct(let fields, let refusal):
             guard let log = distinct(fields, caller) else { throw refusal }
-            return .conversation(view(log, caller.name, atCommit: commit), isNew: false)
+            return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: false)
         case .put(let id, let fields):
             return try put(id, fields, by: caller)
         case .update(let id, let fields):
@@ -150,41 +136,22 @@ package struct Origin {
         epochs += 1_000_000
         branches += 1_000_000
         ids += 1_000_000
-        isOld = true
+        archive.isOld = true
     }
 
     /// Both number their commits together.
-    mutating func follow(_ other: Origin) { commit = max(commit, other.commit) }
+    mutating func follow(_ other: Origin) { archive.follow(other.archive) }
 
     /// Writes to the old primary never reached this one, but holders may have their values.
-    mutating func remember(_ old: Origin) {
-        commit = max(commit, old.commit)
-        for log in old.logs.values.joined() {
-            var all = logs[log.conversation] ?? []
-            let at = all.lastIndex { $0.isSame(as: log) }
-            if let at, all[at].rev >= log.rev { continue }
-            var lost = log
-            lost.ended = at.flatMap { all[$0].ended } ?? log.began
-            if let at { all[at] = lost } else { all.insert(lost, at: 0) }
-            logs[log.conversation] = all
-        }
-    }
+    mutating func remember(_ old: Origin) { archive.remember(old.archive) }
 
     /// Begins a commit; faults of the origin are commits as well.
     mutating func beginCommit() {
         events = []
-        commit += 1
+        archive.beginCommit()
     }
 
-    mutating func put(_ log: ModelLog) {
-        var all = logs[log.conversation] ?? []
-        if let at = all.lastIndex(where: { $0.isSame(as: log) }) {
-            all[at] = log
-        } else {
-            all.append(log)
-        }
-        logs[log.conversation] = all
-    }
+    mutating func put(_ log: ModelLog) { archive.put(log) }
 }
 
 extension Caller {
@@ -199,10 +166,4 @@ extension Record {
         participants.removeAll(where: users.contains)
         admins.removeAll(where: users.contains)
     }
-}
-
-extension ModelLog {
-    func has(_ user: String) -> Bool { record().participants.contains(user) }
-
-    func isSame(as log: ModelLog) -> Bool { epoch == log.epoch && branch == log.branch }
 }

@@ -3,36 +3,46 @@ import Engine
 /// The parameters of a world with an origin elsewhere. Always drawn from the seed in the same way
 /// before the first turn, so that a fault can be left out while the rest stays as it is.
 struct ReplicaScenario {
+    /// Who acts, and how often.
+    struct Load {
+        var clients = 0
+        /// Percent of turns with requests of a client; below, with a write of the backend.
+        var requests = 0
+        var writes = 0
+        /// Percent of turns with a burst of writes while a link is down.
+        var bursts = 5
+    }
+
+    /// How much there is of what is limited.
+    struct Sizes {
+        /// How many outputs of the feed are delivered in a turn at most.
+        var feed = 0
+        /// How late an answer may be, in turns.
+        var delay = 0
+        /// The most messages or changes in an answer of the origin.
+        var clamp = 0
+        /// How many messages of a conversation origin and cache keep.
+        var kept = 0
+        /// How many messages a trim drops at once.
+        var trimmed = 1_000
+        /// Size of a kernel buffer in bytes.
+        var socket = 1 << 30
+    }
+
     var faults: Set<Fault>
+    /// Percent of opportunities at which a fault strikes.
+    var rate = 0
     var limits = Limits()
     var sync = SyncOptions()
     var users: [String]
     var conversations: [String]
-    var clients: Int
     var gateways: Int
-    /// How many outputs of the feed are delivered in a turn at most.
-    var feed: Int
-    /// How late an answer may be, in turns.
-    var delay: Int
-    /// Percent of turns with requests of a client; below, with a write of the backend.
-    var requests: Int
-    var writes: Int
-    /// Percent of opportunities at which a fault strikes.
-    var rate: Int
-    /// The most messages or changes in an answer of the origin.
-    var clamp: Int
-    /// How many messages of a conversation origin and cache keep.
-    var kept: Int
+    var load = Load()
+    var sizes = Sizes()
     /// Records in events name no participants, as for large conversations.
     var hasMany = false
-    /// How many messages a trim drops at once.
-    var trimmed: Int
-    /// Size of a kernel buffer in bytes.
-    var socket: Int
     /// The feeds only notify.
     var isRinging = false
-    /// Percent of turns with a burst of writes while a link is down.
-    var bursts = 5
 
     /// Without faults and random actions: for a script.
     init(_ users: [String], conversations: [String], gateways: Int, sync: SyncOptions) {
@@ -41,16 +51,15 @@ struct ReplicaScenario {
         self.conversations = conversations
         self.gateways = gateways
         self.sync = sync
-        clients = users.count
-        (feed, delay, requests, writes, rate, clamp, kept) = (0, 0, 0, 0, 0, 0, 0)
-        (socket, trimmed) = (1 << 30, 1_000)
+        load.clients = users.count
     }
 
     /// Links are often down while much is written: ten pages of two messages each.
     mutating func goFar() {
-        (sync.page, sync.pages, bursts, writes) = (2, 10, 40, 100)
+        (sync.page, sync.pages) = (2, 10)
         faults.formUnion([.lapses, .gateways])
-        (gateways, clients, requests) = (2, 4, 60)
+        gateways = 2
+        load = Load(clients: 4, requests: 60, writes: 100, bursts: 40)
     }
 
     init(_ random: inout SplitMix64, without left: Set<Fault>) {
@@ -65,18 +74,18 @@ struct ReplicaScenario {
         faults.subtract(left)
         users = Array(["ann", "ben", "cat", "dan"].prefix(random.number(2...4)))
         conversations = Array(["c1", "c2", "c3"].prefix(random.number(1...3)))
-        clients = random.number(1...4)
+        load.clients = random.number(1...4)
         gateways = 2
-        feed = random.pick([1, 4, 50]) ?? 0
-        delay = random.number(1...8)
-        requests = random.number(10...60)
-        writes = random.pick([20, 60, 100]) ?? 0
+        sizes.feed = random.pick([1, 4, 50]) ?? 0
+        sizes.delay = random.number(1...8)
+        load.requests = random.number(10...60)
+        load.writes = random.pick([20, 60, 100]) ?? 0
         rate = random.pick([3, 10, 30]) ?? 0
-        clamp = random.number(1...5)
-        kept = random.number(3...20)
+        sizes.clamp = random.number(1...5)
+        sizes.kept = random.number(3...20)
         // Derived from an earlier draw, so that each seed still gives the same world.
-        hasMany = kept.isMultiple(of: 5)
-        socket = random.pick([300, 2_000, 20_000]) ?? 0
+        hasMany = sizes.kept.isMultiple(of: 5)
+        sizes.socket = random.pick([300, 2_000, 20_000]) ?? 0
         sync.page = random.pick([2, 5, 20, 100]) ?? 0
         sync.pages = random.pick([1, 2, 10]) ?? 0
         sync.concurrency = random.pick([1, 2, 16]) ?? 0
@@ -92,7 +101,7 @@ struct ReplicaScenario {
         limits.subscriptions = random.pick([1, 2, 1_000]) ?? 0
         if !faults.contains(.gateways) { gateways = 1 }
         if !faults.contains(.readers) {
-            socket = 1 << 30
+            sizes.socket = 1 << 30
             limits.outboxSoft = 262_144
             limits.outboxHard = 4_194_304
         }
@@ -102,6 +111,6 @@ struct ReplicaScenario {
             // trimmed.
             sync.wait = 2_000
         }
-        trimmed = random.pick([1, 3, 1_000]) ?? 0
+        sizes.trimmed = random.pick([1, 3, 1_000]) ?? 0
     }
 }

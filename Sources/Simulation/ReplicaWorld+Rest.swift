@@ -9,18 +9,16 @@ extension ReplicaWorld {
     /// A whole run: `steps` turns with everything, then rest.
     /// - Throws: `Violation`, with the turn in which it was found.
     package func run(steps: Int) throws(Violation) {
-        do throws(Violation) {
+        try run.judge { () throws(Violation) in
             for _ in 0..<steps { try step() }
-            isCalm = true
-            mendEverything()
-            for place in connections.keys { connections[place]?.pace = .max }
+            run.isCalm = true
+            backend.mendEverything()
+            connections.readEverything()
             for gateway in gateways {
-                gateway.lastAction = nil
-                if gateway.engine == nil { start(gateway) }
+                gateway.act.last = nil
+                if gateway.engine == nil { shell.start(gateway) }
             }
             try rest()
-        } catch {
-            throw Violation("seed \(seed), turn \(turn): \(error)")
         }
     }
 
@@ -44,9 +42,9 @@ extension ReplicaWorld {
             }
             try checkStore(gateway)
         }
-        let received = clients.reduce(lostDeltas) { $0 + $1.tally.deltas }
+        let received = connections.receivedDeltas
         try require(received <= written, "\(received) deltas came, \(written) were written")
-        for (place, connection) in connections.sorted(by: { $0.key < $1.key })
+        for (place, connection) in connections.open.sorted(by: { $0.key < $1.key })
         where connection.deadline == nil && connection.socket.isEmpty {
             // Frames still queued in the gateway count as sent.
             let engine = gateways[connection.gateway].engine
@@ -107,7 +105,9 @@ extension ReplicaWorld {
         }
         guard let loss = gateway.losses[conversation] else { return false }
         guard let shownAt = loss.shownAt else { return true }
-        guard now.milliseconds > shownAt.milliseconds + scenario.sync.gapGrace else { return true }
+        guard run.now.milliseconds > shownAt.milliseconds + scenario.sync.gapGrace else {
+            return true
+        }
         gateway.losses[conversation] = nil
         return false
     }
@@ -116,7 +116,7 @@ extension ReplicaWorld {
 
     private var isQuiet: Bool {
         gateways.allSatisfy(\.isQuiet)
-            && connections.allSatisfy { $0.value.socket.isEmpty && clients[$0.key].asked.isEmpty }
+            && connections.isQuiet
     }
 
     /// Until nothing happens for so long that every stream was compared with its log.
@@ -125,17 +125,17 @@ extension ReplicaWorld {
         var quiet = 0
         for _ in 0..<(turns * 6) {
             try step()
-            for gateway in gateways where gateway.lastDeed == turn { quiet = 0 }
+            for gateway in gateways where gateway.act.lastDeed == run.turn { quiet = 0 }
             quiet = isQuiet ? quiet + 1 : 0
             if quiet > turns { return try checkRest() }
         }
         let waiting = clients.map { "\($0.name) \($0.asked)" }
-        let busy = gateways.map { "\($0.isQuiet) \($0.lastDeed)" }
+        let busy = gateways.map { "\($0.isQuiet) \($0.act.lastDeed)" }
         throw Violation("the world does not come to rest: \(busy), \(waiting)")
     }
 
     private func checkRest() throws(Violation) {
-        let received = clients.reduce(lostDeltas) { $0 + $1.tally.deltas }
+        let received = connections.receivedDeltas
         try require(received == written, "\(received) deltas came, \(written) were written")
         for gateway in gateways {
             guard let engine = gateway.engine else { continue }
@@ -146,7 +146,7 @@ extension ReplicaWorld {
                 "gateway \(gateway.place) is \(engine.report.upstream.state) at rest")
             let figures = engine.report.syncFigures()
             try require(
-                figures.queued == 0 && figures.fetching == gateway.fetches.count,
+                figures.queued == 0 && figures.fetching == gateway.flight.fetches.count,
                 "gateway \(gateway.place) has \(figures.queued) questions queued and"
                     + " \(figures.fetching) under way at rest")
         }
@@ -154,7 +154,7 @@ extension ReplicaWorld {
 
     private func checkWhole() throws(Violation) {
         let oracle = Oracle(origin: origin, isReplica: true)
-        for place in connected {
+        for place in connections.connected {
             let client = clients[place]
             do throws(Violation) {
                 for (conversation, holding) in client.holdings where holding.isSubscribed {
@@ -162,7 +162,7 @@ extension ReplicaWorld {
                     try oracle.checkWhole(holding, conversation)
                 }
                 // After a silent loss a list is corrected only when it is read again.
-                let isTold = scenario.faults.isDisjoint(with: [.drops, .empties, .damages])
+                let isTold = run.faults.isDisjoint(with: [.drops, .empties, .damages])
                 if client.list.isWatched, isTold { try client.list.checkWhole(client.user, oracle) }
             } catch {
                 throw Violation("\(client.name): \(error)")

@@ -8,24 +8,7 @@ import Wire
 /// unless the script holds it back, and the oracle still judges every frame. For regression tests,
 /// each with one scenario.
 extension ReplicaWorld {
-    /// Something that a script can hold back.
-    package enum Part: Sendable {
-        /// The link's return after it was lost.
-        case link
-        /// Acknowledgements of subscriptions.
-        case acknowledgements
-        case feed
-        /// Reads of the cache.
-        case reads
-        /// Questions to the origin, before they are read.
-        case questions
-        /// Answers of the origin, after they were read.
-        case answers
-        /// All answers of the origin.
-        case origin
-        /// Answers of the right kind: while held back, the origin answers something else.
-        case kinds
-    }
+    package typealias Part = Script.Part
 
     /// A client's state of a conversation.
     package struct Held: Sendable, Equatable {
@@ -50,10 +33,10 @@ extension ReplicaWorld {
         var scenario = ReplicaScenario(
             users, conversations: ["c1", "c2"], gateways: gateways, sync: sync)
         scenario.limits = limits
-        scenario.socket = socket
+        scenario.sizes.socket = socket
         scenario.isRinging = isRinging
         self.init(seed: 0, scenario, SplitMix64(0))
-        isCalm = true
+        run.isCalm = true
     }
 
     // MARK: - Events
@@ -63,26 +46,26 @@ extension ReplicaWorld {
         for _ in 0..<turns { try step() }
     }
 
-    package func hold(_ parts: Part...) { held.formUnion(parts) }
+    package func hold(_ parts: Part...) { shell.script.held.formUnion(parts) }
 
     package func release(_ parts: Part...) throws(Violation) {
-        held.subtract(parts)
+        shell.script.held.subtract(parts)
         try pass()
     }
 
     /// Delivers one of the answers held back.
     package func answerOnce() throws(Violation) {
-        held.remove(.answers)
+        shell.script.held.remove(.answers)
         try step()
-        held.insert(.answers)
+        shell.script.held.insert(.answers)
         try pass()
     }
 
     /// Limits the origin's answers to this many messages.
-    package func clamp(to count: Int) { clamp = count }
+    package func clamp(to count: Int) { shell.script.clamp = count }
 
     /// The origin keeps this many messages of each conversation.
-    package func retain(_ count: Int) { origin.retained = count }
+    package func retain(_ count: Int) { backend.origin.retained = count }
 
     /// Caches keep this many messages of each conversation.
     package func trim(to count: Int) {
@@ -134,7 +117,7 @@ extension ReplicaWorld {
 
     /// Failover: another master takes over without the newest changes, and every link breaks.
     package func failOver(losing count: Int, of conversation: String = "c1") {
-        origin.lose(count, of: conversation)
+        backend.origin.lose(count, of: conversation)
         for gateway in gateways {
             gateway.link.die()
             gateway.link.notice()
@@ -143,52 +126,53 @@ extension ReplicaWorld {
 
     /// Rewinds the log without breaking a link.
     package func windBack(by count: Int, of conversation: String = "c1") {
-        origin.lose(count, of: conversation)
-        lose(conversation)
+        backend.origin.lose(count, of: conversation)
+        backend.lose(conversation)
     }
 
     /// The origin keeps only the marks of the newest changes.
     package func forgetMarks(butFor count: Int, of conversation: String = "c1") {
-        origin.forgetMarks(butFor: count, of: conversation)
+        backend.origin.forgetMarks(butFor: count, of: conversation)
     }
 
     /// The feed silently loses its pending outputs.
     package func loseFeed(_ gateway: Int = 0, _ conversation: String = "c1") {
         _ = gateways[gateway].link.deliver(.max)
-        lose(conversation)
+        backend.lose(conversation)
     }
 
     /// The origin reports a damaged part of the log to the gateway.
     package func damage(_ part: String, of conversation: String = "c1", _ gateway: Int = 0) {
-        gateways[gateway].engine?.damaged(conversation, part, at: now)
+        gateways[gateway].engine?.damaged(conversation, part, at: run.now)
     }
 
     /// The gateway's process ends and restarts with its cache.
     package func restart(_ gateway: Int = 0) throws(Violation) {
-        try stop(gateways[gateway])
-        start(gateways[gateway])
+        try shell.stop(gateways[gateway])
+        shell.start(gateways[gateway])
         try pass()
     }
 
     // MARK: - Clients
 
     package func join(_ client: Int, gateway: Int = 0) throws(Violation) {
-        connect(client, to: gateways[gateway])
+        connections.connect(client, to: gateways[gateway])
         try pass()
     }
 
-    package func leave(_ client: Int) throws(Violation) { try disconnect(client) }
+    package func leave(_ client: Int) throws(Violation) { try connections.disconnect(client) }
 
     package func subscribe(
         _ client: Int, resuming: Bool = false, limit: Int = 100, to conversation: String = "c1"
     ) throws(Violation) {
-        send(client, clients[client].subscribe(conversation, resuming: resuming, limit: limit))
+        connections.send(
+            client, clients[client].subscribe(conversation, resuming: resuming, limit: limit))
         try pass()
     }
 
     /// The client watches its list, which must be right when everything has settled.
     package func watch(_ client: Int) throws(Violation) {
-        send(client, clients[client].watch())
+        connections.send(client, clients[client].watch())
         try pass()
     }
 
@@ -203,7 +187,7 @@ extension ReplicaWorld {
     package func fetchConversations(
         _ client: Int, limit: Int? = nil, goesOn: Bool = false
     ) throws(Violation) -> JSONObject? {
-        send(client, clients[client].fetchConversations(limit: limit, goesOn: goesOn))
+        connections.send(client, clients[client].fetchConversations(limit: limit, goesOn: goesOn))
         try pass()
         return clients[client].reply
     }
@@ -211,7 +195,7 @@ extension ReplicaWorld {
     package func fetch(
         _ client: Int, _ page: PageRequest, of conversation: String = "c1"
     ) throws(Violation) {
-        send(client, clients[client].fetch(conversation, page))
+        connections.send(client, clients[client].fetch(conversation, page))
         try pass()
     }
 
@@ -219,7 +203,7 @@ extension ReplicaWorld {
     package func fetchConversation(
         _ client: Int, _ conversation: String = "c1"
     ) throws(Violation) -> JSONObject? {
-        send(client, clients[client].fetchConversation(conversation))
+        connections.send(client, clients[client].fetchConversation(conversation))
         try pass()
         return clients[client].reply
     }
@@ -228,14 +212,14 @@ extension ReplicaWorld {
     package func fetchParticipants(
         _ client: Int, _ range: ParticipantsRequest = ParticipantsRequest(order: .asc)
     ) throws(Violation) -> JSONObject? {
-        send(client, clients[client].fetchParticipants("c1", range))
+        connections.send(client, clients[client].fetchParticipants("c1", range))
         try pass()
         return clients[client].reply
     }
 
     /// The client reads nothing from its socket, or everything.
     package func stall(_ client: Int, _ isStalled: Bool = true) throws(Violation) {
-        connections[client]?.pace = isStalled ? 0 : .max
+        connections.setPace(isStalled ? 0 : .max, of: client)
         try pass()
     }
 
@@ -262,20 +246,20 @@ extension ReplicaWorld {
     /// The explanation of a message of `c1` from a gateway's journal.
     package func explain(_ seq: Int, _ gateway: Int = 0) -> Explanation? {
         let question = Explanation.Question(conversation: "c1", seq: seq, id: nil, user: nil)
-        return gateways[gateway].engine?.report.explain(question, at: now)
+        return gateways[gateway].engine?.report.explain(question, at: run.now)
     }
 
     /// The questions to the origin since the last call.
     package func questions() -> [HistoryQuery] {
-        defer { asked = [] }
-        return asked
+        defer { shell.script.asked = [] }
+        return shell.script.asked
     }
 
     /// Releases everything, and runs until all clients are whole.
     /// - Throws: `Violation` if one is not.
     package func settle() throws(Violation) {
-        held = []
-        clamp = .max
+        shell.script.held = []
+        shell.script.clamp = .max
         try rest()
     }
 }

@@ -9,67 +9,19 @@ import Wire
 /// gateways that end and restart; and clients that move between them. Time is virtual and every
 /// choice is drawn from the seed. One thread; a run owns everything in it.
 package final class ReplicaWorld: Workload {
-    package let seed: UInt64
-    var scenario: ReplicaScenario
-    var random: SplitMix64
-    var now = Timestamp(milliseconds: 1_700_000_000_000)
-    package private(set) var turn = 0
-    var origin = Origin()
+    let run: Run
+    let scenario: ReplicaScenario
     let gateways: [Gateway]
-    let clients: [Client]
-    /// The open connections, by the client's index.
-    var connections: [Int: Connection] = [:]
-    /// Faults and random actions have stopped: what is in flight is completed.
-    var isCalm = false
-    /// Called with a line for every event.
-    package var trace: ((String) -> Void)?
-    /// How often each fault struck.
-    package var injected: [Fault: Int] = [:]
-    var nextSession: SessionID = 0
+    let backend: Backend
+    let connections: Connections
+    let shell: GatewayShell
     /// The gateway of each client's last connection.
-    var homes: [Int: Int] = [:]
-    /// Deltas in frames lost with their connection.
-    var lostDeltas = 0
-    /// The parts that a script holds back.
-    var held: Set<Part> = []
-    /// The most messages in a page of the origin.
-    var clamp = Int.max
-    /// The questions to the origin, oldest first.
-    var asked: [HistoryQuery] = []
+    private var homes: [Int: Int] = [:]
 
-    /// The random source of damage.
-    var damageRandom: SplitMix64
-
-    /// The applications' open transactions.
-    var transactions: [Transaction] = []
-    /// The events of the transaction that is committing; nil if none is.
-    var committing: [FeedEvent]?
-    /// The primary that was replaced, and still answers gateways that have not noticed.
-    var old: Origin?
-    /// How many transactions committed before one that began earlier.
-    package var overtaken = 0
-    /// How many changes were written to an old primary.
-    package var writtenToOld = 0
-
-    /// The time that writes take; nil without pacing.
-    var pace: Pace?
-    var clock: ReadClock
-
-    /// A client's connection: its gateway, and how it reads.
-    struct Connection {
-        let gateway: Int
-        let session: SessionID
-        var socket: Socket
-        var line = Line()
-        var pace: Int
-        var deadline: Int?
-    }
-
+    var origin: Origin { backend.origin }
+    var clients: [Client] { connections.clients }
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
-    var connected: [Int] {
-        connections.keys.sorted().filter { connections[$0]?.deadline == nil }
-    }
 
     /// - Parameters:
     ///   - isPaced: whether busy conversations are paced.
@@ -85,26 +37,41 @@ package final class ReplicaWorld: Workload {
         if let pace { scenario.limits = pace.limits(scenario.limits) }
         scenario.isRinging = isRinging
         if isFar { scenario.goFar() }
-        self.init(seed: seed, scenario, random)
-        self.pace = pace
+        self.init(seed: seed, scenario, random, pace)
         for (place, client) in clients.enumerated() { client.asksUnread = place % 3 == 1 }
     }
 
-    init(seed: UInt64, _ scenario: ReplicaScenario, _ random: SplitMix64) {
-        self.seed = seed
-        self.random = random
+    init(seed: UInt64, _ scenario: ReplicaScenario, _ random: SplitMix64, _ pace: Pace? = nil) {
+        run = Run(seed: seed, random, faults: scenario.faults, rate: scenario.rate)
         self.scenario = scenario
-        clock = ReadClock(seed: seed)
-        damageRandom = SplitMix64(seed ^ 0x6461_6D61_6765)
         gateways = (0..<scenario.gateways).map {
             Gateway(place: $0, isRinging: scenario.isRinging)
         }
-        clients = (0..<scenario.clients).map { place in
-            Client(name: "client \(place)", user: scenario.users[place % scenario.users.count])
-        }
-        origin.retained = scenario.faults.contains(.floors) ? scenario.kept : 0
-        for gateway in gateways { start(gateway) }
+        backend = Backend(run, scenario, gateways)
+        connections = Connections(
+            run, clients: scenario.load.clients, users: scenario.users, gateways,
+            sizes: (scenario.sizes.socket, 65_536))
+        connections.oracle = { [backend] in Oracle(origin: backend.origin, isReplica: true) }
+        shell = GatewayShell(run, scenario, backend, connections, pace)
+        for gateway in gateways { shell.start(gateway) }
     }
+
+    // MARK: - What tests look at
+
+    /// Called with a line for every event.
+    package var trace: ((String) -> Void)? {
+        get { run.trace }
+        set { run.trace = newValue }
+    }
+
+    /// How often each fault struck.
+    package var injected: [Fault: Int] { run.injected }
+
+    /// How many transactions committed before one that began earlier.
+    package var overtaken: Int { backend.overtaken }
+
+    /// How many changes were written to an old primary.
+    package var writtenToOld: Int { backend.writtenToOld }
 
     /// The figures of the running gateways since they started.
     package var figures: [Figures] { gateways.compactMap { $0.engine?.report.figures } }
@@ -129,150 +96,69 @@ package final class ReplicaWorld: Workload {
     /// How many reads waited while other users' were done.
     package var readsThatWaited: Int { gateways.reduce(0) { $0 + $1.fairness.waited } }
 
-    func say(_ line: @autoclosure () -> String) {
-        if let trace { trace("\(turn): \(line())") }
-    }
+    /// Enables damage in this world.
+    /// - Parameter looks: whether the origin checks before it answers; otherwise it serves what is
+    ///   left, which the oracle must detect.
+    package func damages(looks: Bool) { backend.damages(looks: looks) }
 
-    /// Whether the fault strikes now.
-    func strikes(_ fault: Fault, _ percent: Int? = nil) -> Bool {
-        guard !isCalm, scenario.faults.contains(fault), random.chance(percent ?? scenario.rate)
-        else { return false }
-        injected[fault, default: 0] += 1
-        return true
+    @discardableResult
+    func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
+        backend.perform(operation, by: caller)
     }
 
     // MARK: - A turn
 
     /// A turn: time passes, and everything due in it happens in random order.
     package func step() throws(Violation) {
-        turn += 1
-        now.milliseconds += Int64(isCalm ? 200 : random.chance(2) ? 20_000 : random.number(1...400))
-        origin.now = now
-        old?.now = now
-        for gateway in gateways { gateway.engine?.tick(at: now) }
-        if scenario.isRinging {
-            transact()
-            keepOldPrimary()
-        }
-        if !isCalm {
-            if random.chance(scenario.writes) { writeAsBackend() }
+        run.pass(calm: 200)
+        for gateway in gateways { gateway.engine?.tick(at: run.now) }
+        backend.tick()
+        if !run.isCalm {
+            if run.random.chance(scenario.load.writes) { backend.writeAsBackend() }
             act()
             try goWrong()
-            damageSomething()
+            backend.damageSomething()
         }
-        for gateway in random.shuffled(gateways) {
-            keepLink(gateway)
-            for part in random.shuffled([0, 1, 2, 3]) {
+        for gateway in run.random.shuffled(gateways) {
+            shell.keepLink(gateway)
+            for part in run.random.shuffled([0, 1, 2, 3]) {
                 switch part {
-                case 0: deliverFeed(gateway)
-                case 1: try deliverReads(gateway)
-                case 2: try deliverFetches(gateway)
-                default: write(gateway)
+                case 0: shell.deliverFeed(gateway)
+                case 1: try shell.deliverReads(gateway)
+                case 2: try shell.deliverFetches(gateway)
+                default: shell.write(gateway)
                 }
             }
         }
-        try readSockets()
-        for gateway in gateways { try endTurn(gateway) }
+        try connections.readSockets()
+        for gateway in gateways { try shell.endTurn(gateway) }
         // A client that reads at once is checked when the gateway has sent everything.
-        if isCalm || random.chance(50) { try readSockets() }
+        if run.isCalm || run.random.chance(50) { try connections.readSockets() }
         try checkTurn()
     }
 
     private func act() {
         for place in clients.indices {
-            guard connections[place] != nil else {
-                if random.chance(30) { connect(place) }
+            guard connections.open[place] != nil else {
+                if run.random.chance(30) { connect(place) }
                 continue
             }
-            if strikes(.readers) {
-                connections[place]?.pace = random.pick([0, 40, 700, .max]) ?? .max
+            if run.strikes(.readers) {
+                connections.setPace(run.random.pick([0, 40, 700, .max]) ?? .max, of: place)
             }
-            guard clients[place].isConnected, random.chance(scenario.requests) else { continue }
-            for _ in 0..<random.number(1...3) {
-                if let frame = deed(of: clients[place]) { send(place, frame) }
-            }
-        }
-    }
-
-    // MARK: - Writes
-
-    /// Writes to the origin, which notifies every gateway that listens.
-    @discardableResult
-    func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
-        perform(operation, by: caller, atOld: false)
-    }
-
-    /// - Parameter isOld: whether to write to the primary that was replaced.
-    @discardableResult
-    func perform(
-        _ operation: Operation, by caller: Caller, atOld isOld: Bool
-    ) -> Result<Outcome, RequestError> {
-        if !isOld, committing == nil, isLocked(operation) { return .failure(.originUnavailable) }
-        let node = isOld ? old ?? origin : origin
-        let before = Dictionary(
-            uniqueKeysWithValues: conversations.map { id in
-                (id, Set(node.log(id)?.record().participants ?? []))
-            })
-        let floors = floors
-        let performed =
-            isOld
-            ? performAtOld(operation, by: caller) : origin.perform(operation, by: caller)
-        if self.floors > floors { injected[.floors, default: 0] += 1 }
-        say("commit \(origin.commit): \(operation.line) \(performed.events.count) events")
-        if committing == nil {
-            tell(performed.events, ofOld: isOld)
-        } else {
-            committing? += performed.events
-        }
-        for event in performed.events.flatMap({ $0.listed(before) }) { tell(event, ofOld: isOld) }
-        return performed.result
-    }
-
-    private var floors: Int { conversations.reduce(0) { $0 + (origin.log($1)?.floor ?? 0) } }
-
-    /// Passes the events of a commit to the links; a feed that only notifies does so once for each
-    /// conversation.
-    func tell(_ events: [FeedEvent], ofOld isOld: Bool) {
-        var rung: Set<String> = []
-        for event in events {
-            let conversation = RemoteLink.Output.event(event).conversation
-            if scenario.isRinging, let conversation, !rung.insert(conversation).inserted {
+            guard clients[place].isConnected, run.random.chance(scenario.load.requests) else {
                 continue
             }
-            tell(event, ofOld: isOld)
-        }
-    }
-
-    /// Passes an event to the links, which may lose it.
-    private func tell(_ event: FeedEvent, ofOld isOld: Bool) {
-        for gateway in gateways where gateway.isWithOld == isOld && gateway.link.hears(event) {
-            let conversation = RemoteLink.Output.event(event).conversation
-            if let conversation, strikes(.drops) {
-                say("gateway \(gateway.place) loses \(event.line)")
-                gateway.losses[conversation] = Gateway.Loss(turn: turn)
-                continue
+            for _ in 0..<run.random.number(1...3) {
+                if let frame = deed(of: clients[place]) { connections.send(place, frame) }
             }
-            gateway.link.tell(event)
-            if conversation == nil { continue }
-            if strikes(.duplicates) { gateway.link.tell(event) }
-            if strikes(.reorders) { gateway.link.swapLast() }
         }
     }
-}
 
-extension FeedEvent {
-    /// The events of lists that follow from it.
-    /// - Parameter before: the earlier participants, by conversation.
-    fileprivate func listed(_ before: [String: Set<String>]) -> [FeedEvent] {
-        switch self {
-        case .record(let record, _, let removed, _, _):
-            let old = before[record.id] ?? []
-            return record.participants.filter { !old.contains($0) }
-                .map { .listed(user: $0, conversation: record.id, isIn: true) }
-                + removed.map { .listed(user: $0, conversation: record.id, isIn: false) }
-        case .deleted(let id, _, let participants):
-            return participants.map { .listed(user: $0, conversation: id, isIn: false) }
-        case .message, .read, .listed, .typing: return []
-        }
+    private func connect(_ place: Int) {
+        guard let gateway = run.random.pick(gateways) else { return }
+        if let last = homes[place], last != gateway.place { run.count(.gateways) }
+        homes[place] = gateway.place
+        connections.connect(place, to: gateway)
     }
 }

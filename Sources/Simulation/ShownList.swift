@@ -31,7 +31,7 @@ struct ShownList {
     /// gateway that can't rule out another log says the same, and shows the log again: then the
     /// user never left.
     mutating func remove(_ id: String, _ user: String, _ oracle: Oracle) {
-        if oracle.origin.logs[id]?.count == 1, let entry = entries[id],
+        if oracle.origin.archive.all[id]?.count == 1, let entry = entries[id],
             let log = oracle.only(id, entry.epoch),
             log.ended != nil || log.lacks(user, after: entry.rev, upTo: log.rev)
         {
@@ -99,21 +99,12 @@ struct ShownList {
 extension Oracle {
     /// The log of this epoch, unless it has branches.
     fileprivate func only(_ id: String, _ epoch: String) -> ModelLog? {
-        let logs = (origin.logs[id] ?? []).filter { $0.epoch == epoch }
+        let logs = (origin.archive.all[id] ?? []).filter { $0.epoch == epoch }
         return logs.count == 1 ? logs.first : nil
     }
 
     fileprivate func cursor(of id: String, _ head: Head) -> ActivityCursor {
-        let activity = origin.logs(id, having: head).last?.activity(asOf: head.rev)
+        let activity = origin.archive.logs(id, having: head).last?.activity(asOf: head.rev)
         return ActivityCursor(activity: activity ?? 0, id: id)
-    }
-}
-
-extension ModelLog {
-    /// Whether a change in the range has a record without the user.
-    fileprivate func lacks(_ user: String, after first: Int, upTo last: Int) -> Bool {
-        stride(from: first + 1, through: last, by: 1).contains {
-            !record(asOf: $0).participants.contains(user)
-        }
     }
 }

@@ -90,7 +90,7 @@ struct WatchedList {
 
     /// - Throws: `Violation` unless the list equals the user's present list.
     func checkWhole(_ user: String, _ oracle: Oracle) throws(Violation) {
-        let views = oracle.origin.list(of: user)
+        let views = oracle.origin.archive.list(of: user)
         let truth = Dictionary(
             uniqueKeysWithValues: views.map { view in
                 let entry = Entry(
@@ -121,10 +121,11 @@ extension WatchedList.Entry {
         if oracle.isReplica {
             // While a log may have unknown changes, its entry need not be of one moment.
             try require(
-                !oracle.origin.logs(id, having: head).isEmpty, "a list's head that never was")
+                !oracle.origin.archive.logs(id, having: head).isEmpty,
+                "a list's head that never was")
             return
         }
-        guard let log = oracle.origin.log(id, epoch: epoch) else {
+        guard let log = oracle.origin.archive.log(id, epoch: epoch) else {
             throw Violation("epoch \(epoch) never was")
         }
         try require(head == log.head(asOf: head.rev), "a list's head that never was")

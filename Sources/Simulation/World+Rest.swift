@@ -8,17 +8,16 @@ extension World {
     /// A whole run: `steps` turns with everything, then rest.
     /// - Throws: `Violation`, with the turn in which it was found.
     package func run(steps: Int) throws(Violation) {
-        do throws(Violation) {
+        try run.judge { () throws(Violation) in
             for _ in 0..<steps {
                 try lose()
                 try step()
             }
-            isCalm = true
+            run.isCalm = true
+            connections.readEverything()
             try comeToRest()
             for _ in 0..<40 where heal() { try comeToRest() }
             try checkWhole()
-        } catch {
-            throw Violation("seed \(seed), turn \(turn): \(error)")
         }
     }
 
@@ -32,7 +31,7 @@ extension World {
 
     private func checkWhole() throws(Violation) {
         let oracle = Oracle(origin: origin)
-        for place in connected {
+        for place in connections.connected {
             let client = clients[place]
             do throws(Violation) {
                 for (conversation, holding) in client.holdings where holding.isSubscribed {

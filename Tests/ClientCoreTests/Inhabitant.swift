@@ -97,7 +97,7 @@ final class Inhabitant {
     /// What is held is what the log had, as new as it says.
     func check(_ id: String, in world: SessionWorld) throws {
         guard let holder = session.holder(of: id), let head = holder.head else { return }
-        guard let log = world.origin.log(id, epoch: head.epoch) else {
+        guard let log = world.origin.archive.log(id, epoch: head.epoch) else {
             throw WorldError(description: "\(user): an epoch that never was")
         }
         guard head == log.head(asOf: head.rev), holder.asOf <= head.rev else {

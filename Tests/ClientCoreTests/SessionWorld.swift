@@ -309,7 +309,7 @@ extension SessionWorld: TurnEffects {
     func beginSlow(_ read: CacheRead) { turns.finishSlow(read, look(read), at: now, self) }
 
     private func look(_ read: CacheRead) -> Result<Answer, RequestError> {
-        origin.answer(read.query, atCommit: origin.commit, told: feed.position)
+        origin.archive.answer(read.query, atCommit: origin.commit, told: feed.position)
     }
 
     func finished(_ read: CacheRead, flush sessions: [Session]) {

@@ -166,7 +166,7 @@ final class Rig {
     }
 
     fileprivate func look(_ query: Query) -> Result<Answer, RequestError> {
-        origin.answer(query, atCommit: origin.commit, told: origin.commit)
+        origin.archive.answer(query, atCommit: origin.commit, told: origin.commit)
     }
 
     /// Answers the reads that were held, as of now.
@@ -185,7 +185,8 @@ final class Rig {
     /// The conversation as the store has it.
     func loaded(_ conversation: String) -> Result<Answer, RequestError> {
         let moment = origin.commit
-        return origin.answer(.load(conversation: conversation), atCommit: moment, told: moment)
+        return origin.archive.answer(
+            .load(conversation: conversation), atCommit: moment, told: moment)
     }
 
     /// Looks the held reads up now and answers them when the closure has run.

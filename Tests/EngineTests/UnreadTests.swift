@@ -119,7 +119,7 @@ import Wire
             for (at, user) in users.enumerated() {
                 let told = Self.told(rig, sessions[at])
                 last[at] = told.last ?? last[at]
-                let views = rig.origin.list(of: user)
+                let views = rig.origin.archive.list(of: user)
                 let total = UnreadTotal(views.compactMap(\.reader))
                 #expect(last[at]?.total == total && last[at]?.isOpen == false)
             }

@@ -257,7 +257,7 @@ private final class TurnLog: TurnEffects {
     func lookAtSlow() -> Result<Answer, RequestError>? { slow.map(look) }
 
     private func look(_ read: CacheRead) -> Result<Answer, RequestError> {
-        origin.answer(read.query, atCommit: origin.commit, told: origin.commit)
+        origin.archive.answer(read.query, atCommit: origin.commit, told: origin.commit)
     }
 
     private static func name(_ read: CacheRead) -> String {

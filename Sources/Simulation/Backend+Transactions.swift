@@ -5,7 +5,7 @@ import Wire
 /// Applications that write in transactions of their own: each locks its conversations, and its
 /// writes appear together when it commits. Transactions need not commit in the order in which they
 /// began, and some are rolled back.
-extension ReplicaWorld {
+extension Backend {
     struct Transaction {
         let conversations: [String]
         let begun: Int
@@ -23,40 +23,40 @@ extension ReplicaWorld {
 
     /// Whether a client's write still waits for the end of a transaction.
     func waits(_ operation: Operation, since due: Int) -> Bool {
-        turn < due + Self.patience && isLocked(operation)
+        run.turn < due + Self.patience && isLocked(operation)
     }
 
     /// Ends transactions in any order, and begins others.
     func transact() {
-        let ended = transactions.filter { $0.due <= turn || isCalm }
-        transactions.removeAll { $0.due <= turn || isCalm }
+        let ended = transactions.filter { $0.due <= run.turn || run.isCalm }
+        transactions.removeAll { $0.due <= run.turn || run.isCalm }
         for transaction in ended where !transaction.isRolledBack {
             if transactions.contains(where: { $0.begun < transaction.begun }) { overtaken += 1 }
             commit(transaction)
         }
-        guard !isCalm, random.chance(15) else { return }
+        guard !run.isCalm, run.random.chance(15) else { return }
         let free = conversations.filter { id in
             !transactions.contains { $0.conversations.contains(id) }
         }
-        let locked = free.filter { _ in random.chance(50) }
+        let locked = free.filter { _ in run.random.chance(50) }
         guard !locked.isEmpty else { return }
-        say("a transaction locks \(locked)")
+        run.say("a transaction locks \(locked)")
         transactions.append(
             Transaction(
-                conversations: locked, begun: turn, due: turn + random.number(0...8),
-                isRolledBack: random.chance(15)))
+                conversations: locked, begun: run.turn, due: run.turn + run.random.number(0...8),
+                isRolledBack: run.random.chance(15)))
     }
 
-    /// Nobody else could write to these conversations since they were locked, so deciding now
+    /// Nobody else could write to these conversations since they were locked, so deciding run.now
     /// equals deciding then.
     private func commit(_ transaction: Transaction) {
-        say("a transaction commits to \(transaction.conversations)")
+        run.say("a transaction commits to \(transaction.conversations)")
         committing = []
-        for _ in 0..<random.number(1...6) {
-            guard let id = random.pick(transaction.conversations) else { continue }
+        for _ in 0..<run.random.number(1...6) {
+            guard let id = run.random.pick(transaction.conversations) else { continue }
             writeAsBackend(to: id)
             // Applications often change what they just sent before they commit.
-            for _ in 0..<random.number(0...2) { rewriteNewest(of: id) }
+            for _ in 0..<run.random.number(0...2) { rewriteNewest(of: id) }
         }
         let events = committing ?? []
         committing = nil
@@ -68,7 +68,7 @@ extension ReplicaWorld {
         let message = log.message(log.highest)
         let caller = Caller.user(message.author)
         let operation: Operation =
-            random.chance(20)
+            run.random.chance(20)
             ? .delete(conversation: conversation, id: message.id)
             : .edit(conversation: conversation, id: message.id, .init(body: body()))
         perform(operation, by: caller)

@@ -5,7 +5,7 @@ import Wire
 
 /// A primary that was replaced, but goes on answering and taking writes until its gateways find
 /// out: what is written to it from then on is lost.
-extension ReplicaWorld {
+extension Backend {
     /// The node that gets the gateway's questions and writes.
     func node(of gateway: Gateway) -> Origin { gateway.isWithOld ? old ?? origin : origin }
 
@@ -15,7 +15,7 @@ extension ReplicaWorld {
         for gateway in gateways where gateway.isWithOld { leave(gateway) }
         transactions = []
         old = nil
-        let staying = gateways.filter { _ in random.chance(50) }.filter(\.link.isUp)
+        let staying = gateways.filter { _ in run.random.chance(50) }.filter(\.link.isUp)
         if !staying.isEmpty {
             old = origin
             old?.goesOnAlone()
@@ -23,8 +23,8 @@ extension ReplicaWorld {
         lose()
         for gateway in gateways where gateway.link.isUp {
             if staying.contains(where: { $0 === gateway }) {
-                say("gateway \(gateway.place) stays with the old primary")
-                gateway.withOldUntil = turn + random.number(1...12)
+                run.say("gateway \(gateway.place) stays with the old primary")
+                gateway.withOldUntil = run.turn + run.random.number(1...12)
             } else {
                 cut(gateway)
             }
@@ -35,9 +35,10 @@ extension ReplicaWorld {
     func keepOldPrimary() {
         for gateway in gateways {
             guard let until = gateway.withOldUntil else { continue }
-            if isCalm || until <= turn || !gateway.link.isUp { leave(gateway) }
+            if run.isCalm || until <= run.turn || !gateway.link.isUp { leave(gateway) }
         }
-        guard !isCalm, old != nil, random.chance(40), let id = random.pick(conversations),
+        guard !run.isCalm, old != nil, run.random.chance(40),
+            let id = run.random.pick(conversations),
             let log = old?.log(id)
         else { return }
         let author = log.record().participants.first ?? "ann"
@@ -46,7 +47,7 @@ extension ReplicaWorld {
     }
 
     private func leave(_ gateway: Gateway) {
-        say("gateway \(gateway.place) finds the new primary")
+        run.say("gateway \(gateway.place) finds the new primary")
         gateway.withOldUntil = nil
         if gateway.link.isUp { cut(gateway) }
         if !gateways.contains(where: \.isWithOld) { old = nil }

@@ -4,17 +4,17 @@ import Wire
 
 /// A feed that only notifies: the changes are read later, at one moment, and passed to the engine
 /// together.
-extension ReplicaWorld {
+extension GatewayShell {
     func ask(_ question: Doorbells.Question?, _ gateway: Gateway) {
         guard let question else { return }
-        say(
+        run.say(
             "gateway \(gateway.place) reads \(question.conversation)"
                 + " above \(question.position.rev)")
         let readAt = delay()
-        gateway.chains.append(
+        gateway.flight.chains.append(
             Gateway.Chain(
                 question: question, readAt: readAt, due: max(readAt, delay()),
-                isFailing: strikes(.failures)))
+                isFailing: run.strikes(.failures)))
     }
 
     /// The answer gives the heads of conversations.
@@ -36,26 +36,28 @@ extension ReplicaWorld {
     }
 
     func deliverChains(_ gateway: Gateway, _ engine: Engine) {
-        for at in gateway.chains.indices
-        where gateway.chains[at].answer == nil && (gateway.chains[at].readAt <= turn || isCalm) {
-            gateway.chains[at].answer = read(gateway.chains[at], gateway)
+        for at in gateway.flight.chains.indices
+        where gateway.flight.chains[at].answer == nil
+            && (gateway.flight.chains[at].readAt <= run.turn || run.isCalm)
+        {
+            gateway.flight.chains[at].answer = read(gateway.flight.chains[at], gateway)
         }
         // The adapter passes on its reads beside a feed after the beginning of that feed.
         func isDue(_ chain: Gateway.Chain) -> Bool {
-            chain.answer != nil && (chain.due <= turn || isCalm)
+            chain.answer != nil && (chain.due <= run.turn || run.isCalm)
                 && !gateway.link.isJoining(chain.question.conversation)
         }
-        let due = gateway.chains.filter(isDue)
-        gateway.chains.removeAll(where: isDue)
+        let due = gateway.flight.chains.filter(isDue)
+        gateway.flight.chains.removeAll(where: isDue)
         for chain in due {
             guard let answer = chain.answer,
                 let taken = gateway.link.take(answer, to: chain.question)
             else { continue }
             for event in taken.events {
-                say("gateway \(gateway.place) has read \(event.line)")
+                run.say("gateway \(gateway.place) has read \(event.line)")
                 note(event, gateway)
             }
-            engine.feed(taken.events, at: now)
+            engine.feed(taken.events, at: run.now)
             // Reported at once: before every event that the adapter reads from then on.
             if taken.isBroken { joinFeed(chain.question.conversation, gateway) }
             ask(taken.next, gateway)
@@ -67,9 +69,11 @@ extension ReplicaWorld {
         // From another node than the adapter believes in, or from none.
         let isElsewhere =
             gateway.link.isDead || gateway.link.generation != question.generation
-        if isElsewhere || chain.isFailing && !isCalm || held.contains(.origin) { return .broken }
-        let limit = strikes(.short, 50) ? scenario.clamp : Int.max
-        return node(of: gateway)
-            .changes(above: question.position, of: question.conversation, limit: limit)
+        if isElsewhere || chain.isFailing && !run.isCalm || script.held.contains(.origin) {
+            return .broken
+        }
+        let limit = run.strikes(.short, 50) ? scenario.sizes.clamp : Int.max
+        return backend.node(of: gateway)
+            .chain(above: question.position, of: question.conversation, limit: limit)
     }
 }

@@ -5,7 +5,7 @@ import Ports
 import Wire
 
 /// The store: answers every question of the engine as of one commit.
-extension Origin {
+extension ModelLogs {
     /// - Parameters:
     ///   - commit: the moment of reading, not above the newest commit.
     ///   - told: the commit that the feed has reached. A list's token is never ahead of it: a
@@ -110,65 +110,86 @@ extension Origin {
     func changes(
         of user: String, since token: String?, limit: Int, _ commit: Int
     ) -> ConversationChanges {
-        let all = list(of: user, atCommit: commit)
+        let views = list(of: user, atCommit: commit)
         // A token of a later moment than this answer's is unknown at this moment. One of an old
         // primary is unknown everywhere.
         guard let since = token.flatMap({ Int($0) }), since <= commit, !isOld else {
             return ConversationChanges(
-                conversations: Array(all.prefix(limit)), removed: [], total: all.count,
+                conversations: Array(views.prefix(limit)), removed: [], total: views.count,
                 token: isOld ? "old" : String(commit), complete: false,
-                unread: UnreadTotal(all.compactMap(\.reader)))
+                unread: UnreadTotal(views.compactMap(\.reader)))
         }
         let before = list(of: user, atCommit: since)
-        let present = Set(all.map(\.record.id))
+        let present = Set(views.map(\.record.id))
         // Also those that came after the token and went again: a client that watched meanwhile has
         // them.
         let removed = conversations.filter { id in
             !present.contains(id)
-                && logs[id]?.contains { $0.had(user, betweenCommits: since...commit) } ?? false
+                && all[id]?.contains { $0.had(user, betweenCommits: since...commit) } ?? false
         }
         return ConversationChanges(
-            conversations: all.filter { !before.contains($0) }, removed: removed,
-            total: all.count, token: String(commit), complete: true,
-            unread: UnreadTotal(all.compactMap(\.reader)))
-    }
-}
-
-extension ModelLog {
-    /// The time of the newest message sent, or of the newest change of the record.
-    package func activity(asOf rev: Int) -> Int64 {
-        let changed = record(asOf: rev).updatedAt
-        let sent = stride(from: 1, through: highest(asOf: rev), by: 1)
-            .map { message($0, asOf: rev).createdAt }
-        return max(changed, sent.max() ?? changed).milliseconds
+            conversations: views.filter { !before.contains($0) }, removed: removed,
+            total: views.count, token: String(commit), complete: true,
+            unread: UnreadTotal(views.compactMap(\.reader)))
     }
 
-    /// Whether the user took part at any time between the two commits.
-    func had(_ user: String, betweenCommits commits: ClosedRange<Int>) -> Bool {
-        if let ended, ended <= commits.lowerBound { return false }
-        let first = max(rev(atCommit: commits.lowerBound), 1)
-        return stride(from: first, through: rev(atCommit: commits.upperBound), by: 1).contains {
-            record(asOf: $0).participants.contains(user)
+    /// The changes since a token with a position in the log of departures.
+    func changes(
+        of user: String, sincePlace text: String?, limit: Int
+    ) -> ConversationChanges {
+        let views = list(of: user)
+        let place = place(of: user)
+        let listed = heads(ofList: user)
+        func changes(
+            _ shown: [ConversationView], removed: [String] = [], complete: Bool
+        ) -> ConversationChanges {
+            ConversationChanges(
+                conversations: shown, removed: removed, total: views.count,
+                token: ListPlaceToken(
+                    place: place.seq, mark: place.mark,
+                    digest: digest(views, ListDigest(for: views.count))
+                ).text, complete: complete, unread: UnreadTotal(views.compactMap(\.reader)),
+                heads: listed.heads)
+        }
+        guard let token = text.flatMap({ ListPlaceToken($0) }), let since = token.place,
+            since <= place.seq, token.mark == place.mark
+        else { return changes(Array(views.prefix(limit)), complete: false) }
+        let present = Set(views.map(\.record.id))
+        let removed = conversations.filter { id in
+            !present.contains(id)
+                && all[id]?.contains { $0.had(user, betweenCommits: since...commit) } ?? false
+        }
+        let now = digest(views, ListDigest(like: token.digest))
+        return changes(
+            views.filter { now.differs(from: token.digest, at: $0.record.id) }, removed: removed,
+            complete: true)
+    }
+
+    private func digest(_ views: [ConversationView], _ empty: ListDigest) -> ListDigest {
+        views.reduce(into: empty) {
+            $0.add($1.record.id, $1.head, lastRead: $1.reader?.lastReadSeq ?? 0)
         }
     }
 
-    func participants(
-        _ request: ParticipantsRequest, asOf rev: Int, atCommit commit: Int
-    ) -> ParticipantList {
-        let all = record(asOf: rev).participants
-        let ordered = request.order == .asc ? all : all.reversed()
-        let chosen =
-            request.limit <= 0
-            ? ordered[...] : ordered.dropFirst(request.offset).prefix(request.limit)
-        return ParticipantList(
-            participants: chosen.map { user in
-                var json = JSONWriter()
-                json.beginObject()
-                json.member("id", string: user)
-                let reader = reader(user, asOf: rev, atCommit: commit)
-                json.member("lastReadSeq", int: reader?.lastReadSeq ?? 0)
-                json.endObject()
-                return json.bytes
-            }, total: all.count)
+    /// The newest commit that removed the user or ended any log: not before the last departure.
+    private func place(of user: String) -> ListPlace {
+        let seqs = conversations.flatMap { all[$0] ?? [] }.compactMap { log in
+            [log.ended, log.removal(of: user).map { log.changes[$0 - 1].commit }]
+                .compactMap(\.self).max()
+        }
+        return ListPlace(seq: seqs.max() ?? 0, mark: isOld ? "0d" : "00")
+    }
+
+    func heads(ofList user: String, atCommit commit: Int? = nil) -> ListedHeads {
+        let views = list(of: user, atCommit: commit)
+        return ListedHeads(
+            heads: Dictionary(
+                views.map { ($0.record.id.id, $0.head) }, uniquingKeysWith: { $1 }),
+            readers: Dictionary(
+                views.compactMap { view in view.reader.map { (view.record.id.id, $0) } },
+                uniquingKeysWith: { $1 }),
+            activity: Dictionary(
+                views.map { ($0.record.id.id, cursor(of: $0).activity) },
+                uniquingKeysWith: { $1 }), place: place(of: user))
     }
 }

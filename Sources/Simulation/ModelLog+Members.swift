@@ -1,0 +1,91 @@
+import Chat
+import JSON
+import Ports
+import Wire
+
+/// What the origin, its answers and the oracle ask a log.
+extension ModelLog {
+    /// The time of the newest message sent, or of the newest change of the record.
+    package func activity(asOf rev: Int) -> Int64 {
+        let changed = record(asOf: rev).updatedAt
+        let sent = stride(from: 1, through: highest(asOf: rev), by: 1)
+            .map { message($0, asOf: rev).createdAt }
+        return max(changed, sent.max() ?? changed).milliseconds
+    }
+
+    /// Whether the user took part at any time between the two commits.
+    func had(_ user: String, betweenCommits commits: ClosedRange<Int>) -> Bool {
+        if let ended, ended <= commits.lowerBound { return false }
+        let first = max(rev(atCommit: commits.lowerBound), 1)
+        return stride(from: first, through: rev(atCommit: commits.upperBound), by: 1).contains {
+            record(asOf: $0).participants.contains(user)
+        }
+    }
+
+    func participants(
+        _ request: ParticipantsRequest, asOf rev: Int, atCommit commit: Int
+    ) -> ParticipantList {
+        let all = record(asOf: rev).participants
+        let ordered = request.order == .asc ? all : all.reversed()
+        let chosen =
+            request.limit <= 0
+            ? ordered[...] : ordered.dropFirst(request.offset).prefix(request.limit)
+        return ParticipantList(
+            participants: chosen.map { user in
+                var json = JSONWriter()
+                json.beginObject()
+                json.member("id", string: user)
+                let reader = reader(user, asOf: rev, atCommit: commit)
+                json.member("lastReadSeq", int: reader?.lastReadSeq ?? 0)
+                json.endObject()
+                return json.bytes
+            }, total: all.count)
+    }
+
+    /// The message first sent with this id.
+    func first(
+        id: String
+    ) -> (seq: Int, author: String, content: MessageContent)? {
+        for change in changes {
+            guard case .message(let message) = change.value, message.id == id,
+                message.seq >= floor
+            else { continue }
+            return (message.seq, message.author, message.content)
+        }
+        return nil
+    }
+
+    /// Whether the user took part at any time.
+    func ever(had user: String) -> Bool {
+        stride(from: 1, through: rev, by: 1).contains {
+            record(asOf: $0).participants.contains(user)
+        }
+    }
+
+    /// The commits at which this was the newest change.
+    func commits(at rev: Int, upTo newest: Int) -> ClosedRange<Int> {
+        let first = rev > 0 ? changes[rev - 1].commit : began
+        return first...max(first, rev < self.rev ? changes[rev].commit - 1 : newest)
+    }
+
+    /// Whether a change in the range has a record without the user.
+    func lacks(_ user: String, after first: Int, upTo last: Int) -> Bool {
+        stride(from: first + 1, through: last, by: 1).contains {
+            !record(asOf: $0).participants.contains(user)
+        }
+    }
+
+    func has(_ user: String) -> Bool { record().participants.contains(user) }
+
+    func isSame(as log: ModelLog) -> Bool { epoch == log.epoch && branch == log.branch }
+}
+
+extension EncodedMessage {
+    /// Its content as sent by the author.
+    var content: MessageContent {
+        guard let message = try? EncodedMessage.decode(json: json) else { return MessageContent() }
+        return MessageContent(
+            body: message.body, attachment: message.attachment, metadata: message.metadata,
+            unknown: message.unknown)
+    }
+}
