@@ -86,22 +86,35 @@ package final class MemberWrites {
         try leaveAll.run()
     }
 
+    /// How far a user has read.
+    package struct Marker {
+        let user: String
+        let seq: Int
+        let at: Timestamp
+        /// Whether the user wrote the message there.
+        let isSent: Bool
+        /// The list's rev, if this is a change of that user's list; 0 otherwise.
+        let touched: Int
+
+        package init(user: String, seq: Int, at: Timestamp, isSent: Bool, touched: Int = 0) {
+            self.user = user
+            self.seq = seq
+            self.at = at
+            self.isSent = isSent
+            self.touched = touched
+        }
+    }
+
     /// Moves a user's read marker up to a seq. A user who does not take part gets a row too, so
     /// that their own messages don't count as unread if they join.
-    /// - Parameters:
-    ///   - isSent: whether the user wrote the message there.
-    ///   - touched: the list's rev, if this is a change of that user's list.
     /// - Throws: `CacheError`, if the file can't be written.
-    package func raiseMarker(
-        _ user: String, to seq: Int, _ log: LogRow, at now: Timestamp, isSent: Bool,
-        touched: Int = 0
-    ) throws(CacheError) {
+    package func raise(_ marker: Marker, in log: LogRow) throws(CacheError) {
         raise.bind(1, log.cid)
-        raise.bind(2, user)
-        raise.bind(3, seq)
-        raise.bind(4, now.milliseconds)
-        raise.bind(5, touched)
-        raise.bind(6, isSent)
+        raise.bind(2, marker.user)
+        raise.bind(3, marker.seq)
+        raise.bind(4, marker.at.milliseconds)
+        raise.bind(5, marker.touched)
+        raise.bind(6, marker.isSent)
         try raise.run()
     }
 }

@@ -36,7 +36,8 @@ extension Reader {
         // A catch-up stores values above the position before the stream delivers them. A holder
         // that resumes in between, even with the stream's own `asOf`, would get them from nobody.
         if !known.isEmpty, !coverage.isOrigin || have.asOf < head.rev {
-            try readChanges(log, inside: known, since: have.asOf, limit, bytes, into: &read)
+            try readChanges(
+                log, inside: known, since: have.asOf, atMost: (limit, bytes), into: &read)
         }
         read.outdated = read.outdated.union(runs.subtracting(known))
         let left = bytes - read.changed.reduce(0) { $0 + $1.json.count }
@@ -50,7 +51,7 @@ extension Reader {
     }
 
     private func readChanges(
-        _ log: LogRow, inside runs: Coverage, since rev: Int, _ limit: Int, _ bytes: Int,
+        _ log: LogRow, inside runs: Coverage, since rev: Int, atMost: (messages: Int, bytes: Int),
         into read: inout CatchUp
     ) throws(CacheError) {
         let places = try rows.messages.newestChanges(
@@ -58,7 +59,7 @@ extension Reader {
         var taken = 0
         var outdated: [Int] = []
         for place in places.prefix(Self.changesLimit) where runs.contains(place) {
-            if read.changed.count < limit, taken <= bytes,
+            if read.changed.count < atMost.messages, taken <= atMost.bytes,
                 let message = try rows.messages.message(log.cid, at: place)
             {
                 taken += message.json.count

@@ -36,15 +36,8 @@ extension SharedOrigin {
             let text = "conversation: only the server API may put one"
             return finish(call, .failure(RequestError(.forbidden, text)))
         }
-        change(
-            id, call, naming: fields.participants == nil ? fields.admins ?? [] : nil,
-            absent: { [self] in insertPut(id, fields, call) },
-            mends: fields.participants != nil,
-            // `isNew` says whether a PUT made the conversation, not whether somebody joined it.
-            answer: { outcome in
-                guard case .conversation(let view, _) = outcome else { return outcome }
-                return .conversation(view, isNew: false)
-            },
+        var edit = RecordEdit(
+            call: call, named: fields.participants == nil ? fields.admins ?? [] : nil,
             decide: { view in
                 var change = RecordChange(
                     title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
@@ -59,6 +52,14 @@ extension SharedOrigin {
                 }
                 return change
             })
+        edit.absent = { [self] in insertPut(id, fields, call) }
+        edit.mends = fields.participants != nil
+        // `isNew` says whether a PUT made the conversation, not whether somebody joined it.
+        edit.answer = { outcome in
+            guard case .conversation(let view, _) = outcome else { return outcome }
+            return .conversation(view, isNew: false)
+        }
+        change(id, edit)
     }
 
     /// Admins change the record; if there are none, every participant may.
@@ -72,66 +73,58 @@ extension SharedOrigin {
 
     // MARK: deciding and writing
 
-    /// - Parameters:
-    ///   - named: the users whose membership the decision depends on; nil: all participants.
-    ///   - absent: what to do if there is no such conversation; nil: fail with that error.
-    ///   - mends: whether the call names all participants, so that lost member rows don't matter.
-    ///   - answer: makes the answer from the outcome, if it is not the conversation.
-    ///   - decide: the change to make, or the error why it is refused.
     private func change(
         _ id: String, _ call: Call, naming named: [String]?,
-        absent: (@Sendable () -> Void)? = nil, mends: Bool = false,
         answer: @escaping @Sendable (Outcome) -> Outcome = { $0 },
         decide: @escaping @Sendable (StoredConversation) throws(RequestError) -> RecordChange
     ) {
+        var edit = RecordEdit(call: call, named: named, decide: decide)
+        edit.answer = answer
+        change(id, edit)
+    }
+
+    private func change(_ id: String, _ edit: RecordEdit) {
         recordQueues.enter(id) { [self] over in
-            var call = call
-            call.ended = { [ended = call.ended] in
+            var edit = edit
+            edit.call.ended = { [ended = edit.call.ended] in
                 ended?()
                 over()
             }
             // A missing conversation is created outside this queue; the create comes back here if
             // the conversation exists after all.
-            let absent = absent.map { create in
+            edit.absent = edit.absent.map { create in
                 { @Sendable in
                     over()
                     create()
                 }
             }
-            tryToChange(
-                id, call, naming: named, absent: absent, mends: mends, answer: answer,
-                decide: decide)
+            tryToChange(id, edit)
         }
     }
 
-    private func tryToChange(
-        _ id: String, _ call: Call, naming named: [String]?, tries: Int = 0,
-        absent: (@Sendable () -> Void)?, mends: Bool,
-        answer: @escaping @Sendable (Outcome) -> Outcome,
-        decide: @escaping @Sendable (StoredConversation) throws(RequestError) -> RecordChange
-    ) {
-        view(id, for: call, naming: named, mends: mends) { [self] result in
+    private func tryToChange(_ id: String, _ edit: RecordEdit, tries: Int = 0) {
+        let call = edit.call
+        view(id, for: call, naming: edit.named, mends: edit.mends) { [self] result in
             do throws(RequestError) {
                 let view: StoredConversation
                 switch result {
                 case .success(let found): view = found
                 case .failure(.noConversation):
-                    guard let absent else { throw .noConversation }
+                    guard let absent = edit.absent else { throw .noConversation }
                     return absent()
                 case .failure(let error): throw error
                 }
-                let decided = try RecordDecision(try decide(view), upon: view, within: limits)
+                let decided = try RecordDecision(
+                    try edit.decide(view), upon: view, within: limits)
                 guard let decided else {
                     let outcome = Outcome.conversation(view.shown, isNew: false)
-                    return finish(call, .success(answer(outcome)))
+                    return finish(call, .success(edit.answer(outcome)))
                 }
                 write(decided, of: id, call) { [self] result in
                     switch result {
                     case .failure(.stale) where tries < Self.tryLimit:
-                        tryToChange(
-                            id, call, naming: named, tries: tries + 1, absent: absent, mends: mends,
-                            answer: answer, decide: decide)
-                    default: finish(call, result.map(answer))
+                        tryToChange(id, edit, tries: tries + 1)
+                    default: finish(call, result.map(edit.answer))
                     }
                 }
             } catch {
@@ -165,5 +158,29 @@ extension [String] {
     fileprivate func excluding(_ others: [String]) -> [String] {
         let taken = Set(others.map(\.exactID))
         return filter { !taken.contains($0.exactID) }
+    }
+}
+
+/// A change of a record that is being decided.
+private struct RecordEdit: Sendable {
+    var call: OriginCall
+    /// The users whose membership the decision depends on; nil: all participants.
+    let named: [String]?
+    /// The change to make, or the error why it is refused.
+    let decide: @Sendable (StoredConversation) throws(RequestError) -> RecordChange
+    /// What to do if there is no such conversation; nil: fail with that error.
+    var absent: (@Sendable () -> Void)?
+    /// Whether the call names all participants, so that lost member rows don't matter.
+    var mends = false
+    /// Makes the answer from the outcome, if it is not the conversation.
+    var answer: @Sendable (Outcome) -> Outcome = { $0 }
+
+    init(
+        call: OriginCall, named: [String]?,
+        decide: @escaping @Sendable (StoredConversation) throws(RequestError) -> RecordChange
+    ) {
+        self.call = call
+        self.named = named
+        self.decide = decide
     }
 }

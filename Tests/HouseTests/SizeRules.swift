@@ -27,13 +27,14 @@ enum SizeRules {
         }
     }
 
-    /// Functions with more parameters than that.
+    /// Functions with more parameters than that. An initializer has one for each property that it
+    /// is given, and properties have a ceiling of their own.
     static func parameters(_ file: Repository.File, limit: Int) -> [String] {
         let code = file.code.lines
         return code.indices.compactMap { start in
-            guard begins(code[start]), let open = code[start].firstIndex(of: "(") else {
-                return nil
-            }
+            guard begins(code[start]), code[start].contains("func "),
+                let open = code[start].firstIndex(of: "(")
+            else { return nil }
             var depth = 0
             var count = 0
             // To the parenthesis that closes the list.

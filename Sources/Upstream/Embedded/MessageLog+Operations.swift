@@ -114,7 +114,8 @@ extension MessageLog {
         guard seq > reader.lastReadSeq else { return .read(reader) }
         // A change of this user's list alone, and not of the log.
         let touched = try touch()
-        try writes.members.raiseMarker(user, to: seq, log, at: now, isSent: false, touched: touched)
+        try writes.members.raise(
+            .init(user: user, seq: seq, at: now, isSent: false, touched: touched), in: log)
         tell(.read(conversation: log.id, user: user, seq: seq))
         return .read(try rows.reader(log, user) ?? reader)
     }

@@ -219,8 +219,8 @@ final class MessageLog: BatchWork {
         let log = sending.log
         try writes.update(log)
         for marker in sending.markers.values {
-            try writes.members.raiseMarker(
-                marker.user, to: marker.seq, log, at: log.activity, isSent: true)
+            try writes.members.raise(
+                .init(user: marker.user, seq: marker.seq, at: log.activity, isSent: true), in: log)
         }
     }
 }

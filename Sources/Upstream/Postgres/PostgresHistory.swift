@@ -64,8 +64,9 @@ final class PostgresHistory: Sendable {
             }
         case .page(let id, let request): page(id, request) { answer($0, [:]) }
         case .changes(let id, let since, let mark, let limit, let recordAbove):
-            changes(
-                id, since: since, mark: mark, limit: limit, recordAbove: recordAbove, then: answer)
+            let question = ChangesQuestion(
+                conversation: id, since: since, mark: mark, limit: limit, recordAbove: recordAbove)
+            changes(question, then: answer)
         case .heads(let ids): heads(ids, then: answer)
         case .participants(let id, let request): participants(id, request) { answer($0, [:]) }
         }
@@ -121,16 +122,16 @@ final class PostgresHistory: Sendable {
     }
 
     private func changes(
-        _ id: String, since: Int, mark: String?, limit: Int, recordAbove: Int?,
-        then answer: @escaping Answered
+        _ question: ChangesQuestion, then answer: @escaping Answered
     ) {
+        let id = question.conversation
         answers.read("changes", id) { json in
-            json.member("since", int: since)
-            json.member("mark", string: mark)
-            json.member("limit", int: limit)
+            json.member("since", int: question.since)
+            json.member("mark", string: question.mark)
+            json.member("limit", int: question.limit)
             json.member("bytes", int: options.bytes)
             json.key("recordAbove")
-            if let recordAbove { json.int(recordAbove) } else { json.null() }
+            if let recordAbove = question.recordAbove { json.int(recordAbove) } else { json.null() }
         } then: { result in
             let changes = result.flatMap { read -> Result<Changes, RequestError> in
                 if read.word == "conflict" {

@@ -63,6 +63,7 @@ extension PostgresUpstream {
 
     /// The view on which a change of a message is decided: the message, and the caller's role.
     private struct Seen {
+        var conversation: String
         var head: Head
         var recordRev: Int
         var isAdmin: Bool
@@ -100,7 +101,7 @@ extension PostgresUpstream {
                     if case .some(nil) = message { return .failure(.unreadable) }
                     return .success(
                         Seen(
-                            head: head, recordRev: rev,
+                            conversation: conversation, head: head, recordRev: rev,
                             isAdmin: call.user == nil || answer["admin"]?.bool == true,
                             message: message ?? nil))
                 })
@@ -150,7 +151,7 @@ extension PostgresUpstream {
                     let encoded = message.encoded(in: conversation)
                     return finish(call, .success(.messages([encoded], isNew: false)))
                 }
-                write(replacement, seen, message, conversation, call) { [self] in
+                write(replacement, of: message, seen, call) { [self] in
                     guard tries < Self.tryLimit else { return finish(call, .failure(.stale)) }
                     replace(id, of: conversation, call, tries: tries + 1, decide: decide)
                 }
@@ -161,9 +162,10 @@ extension PostgresUpstream {
     }
 
     private func write(
-        _ replacement: Replacement, _ seen: Seen, _ message: PostgresMessage,
-        _ conversation: String, _ call: Call, stale: @escaping @Sendable () -> Void
+        _ replacement: Replacement, of message: PostgresMessage, _ seen: Seen, _ call: Call,
+        stale: @escaping @Sendable () -> Void
     ) {
+        let conversation = seen.conversation
         var json = JSONWriter()
         json.beginObject()
         json.member("op", string: "replace")

@@ -50,8 +50,9 @@ final class RedisHistory: Sendable {
             }
         case .page(let id, let request): page(id, request, then: answer)
         case .changes(let id, let since, let mark, let limit, let recordAbove):
-            changes(
-                id, since: since, mark: mark, limit: limit, recordAbove: recordAbove, then: answer)
+            let question = ChangesQuestion(
+                conversation: id, since: since, mark: mark, limit: limit, recordAbove: recordAbove)
+            changes(question, then: answer)
         case .heads(let ids): heads(ids, then: answer)
         case .participants(let id, let request):
             participants(id, request) { answer($0.map { .participants($0) }) }
@@ -103,15 +104,17 @@ final class RedisHistory: Sendable {
     }
 
     private func changes(
-        _ id: String, since: Int, mark: String?, limit: Int, recordAbove: Int?,
+        _ question: ChangesQuestion,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         let texts = [
-            String(scripts.options.bytes), String(limit), String(since), mark == nil ? "0" : "1",
+            String(scripts.options.bytes), String(question.limit), String(question.since),
+            question.mark == nil ? "0" : "1",
         ]
         // A mark that is not hexadecimal is not ours; the log does not have it.
-        let bytes = mark.map { Hexadecimal.bytes($0) ?? Array($0.utf8) } ?? []
-        let above = Array((recordAbove.map(String.init) ?? "").utf8)
+        let bytes = question.mark.map { Hexadecimal.bytes($0) ?? Array($0.utf8) } ?? []
+        let above = Array((question.recordAbove.map(String.init) ?? "").utf8)
+        let id = question.conversation
         scripts.run(.changes, of: id, texts.map { Array($0.utf8) } + [bytes, above]) { result in
             answer(
                 result.flatMap { read in
