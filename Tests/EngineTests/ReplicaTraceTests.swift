@@ -130,6 +130,26 @@ import Wire
         try world.settle()
     }
 
+    /// What came beyond a hole waits, since a removal may be in the hole; a failover loses it.
+    @Test func theFloorOfALostBranchHidesNothing() throws {
+        let world = try ReplicaStory.begin(messages: 5)
+        world.retain(5)
+        try world.subscribe(0)
+        world.hold(.feed, .origin)
+        try world.say(2)
+        world.loseFeed()
+        try world.say(10)
+        try world.release(.feed)
+        world.hold(.link)
+        world.failOver(losing: 12)
+        try world.say(3)
+        try world.release(.link, .origin)
+        try world.pass()
+        #expect(world.head()?.floor == 6)
+        #expect(Coverage(6, 8).subtracting(world.held(by: 0).runs).isEmpty)
+        try world.settle()
+    }
+
     /// No link breaks, and what is said next has numbers that are known.
     @Test(arguments: [1, 2]) func aLogThatIsWoundBackUnderItsFeedIsFoundByLooking(
         said: Int

@@ -107,6 +107,8 @@ final class ReplicaApplier {
         stream.state?.head.floor = max(head.floor, known.floor)
     }
 
+    /// To be called only with the floor of a head that is noted, or was: the floor of a head that
+    /// a failover lost would hide messages which the log still has.
     func raiseFloor(_ stream: Stream, to floor: Int) {
         guard let state = stream.state, floor > state.head.floor else { return }
         stream.state?.head.floor = floor

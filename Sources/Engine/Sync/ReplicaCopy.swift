@@ -19,7 +19,8 @@ struct ReplicaCopy {
     private(set) var trimmedAt: Int?
     /// The file could not be written: nothing in it counts until it can.
     private(set) var isDetached = false
-    /// How often the cached copy began with nothing held.
+    /// How often answers of the cache that were on their way became void: the copy began with
+    /// nothing held, or the cache trimmed it by itself.
     private(set) var beginnings = 0
     /// A read with this question number or a lower one may lack later changes.
     private(set) var lastChange: UInt64 = 0
@@ -116,6 +117,13 @@ struct ReplicaCopy {
         }
         adopt(cached)
         return true
+    }
+
+    /// The cache trimmed by itself. What it holds is read again, since an answer that was read
+    /// before would bring back what is gone.
+    mutating func shrink(to cached: Cached) {
+        beginnings += 1
+        _ = reload(cached, isCurrent: false)
     }
 
     /// Takes over what the cache claims.

@@ -117,10 +117,15 @@ final class ReplicaStore {
 
     /// The cache trimmed on its own.
     func trimmed(_ conversation: String, _ result: Result<Answer, RequestError>) {
-        guard let stream = shared.streams[conversation.id], let replica = stream.replica else {
-            return
-        }
-        reloaded(stream, replica.copy.beginnings, result)
+        guard let stream = shared.streams[conversation.id], let state = stream.state,
+            let replica = stream.replica, !replica.copy.isDetached
+        else { return }
+        guard case .success(.loaded(let loaded)) = result, let cached = loaded.cached,
+            loaded.head.epoch == state.head.epoch
+        else { return detach(stream) }
+        stream.replica?.copy.shrink(to: cached)
+        writer.reloadAgain(stream)
+        shared.steps.emit(.wake(stream))
     }
 
     /// The file was written, or could not be.

@@ -158,11 +158,13 @@ extension Sync {
         }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         stream.replica?.showedLatest()
-        applier.raiseFloor(stream, to: page.head.floor)
         applier.expect(page.head.rev, stream)
         // Above the known membership there may be an unknown removal.
         let known = replica.membersKnown
-        if page.head.rev <= known { applier.note(page.head, stream) }
+        if page.head.rev <= known {
+            applier.raiseFloor(stream, to: page.head.floor)
+            applier.note(page.head, stream)
+        }
         let above = page.messages.filter { $0.seq > state.position.seq && $0.rev <= known }
         guard let highest = above.map(\.seq).max() else { return }
         fanout.flush(stream)
@@ -177,7 +179,8 @@ extension Sync {
         // sent live would not be sent again. Without a cache nobody knows what is missing, and the
         // stream stays open.
         guard let replica = stream.replica, !replica.copy.isDetached else { return }
-        let hole = Coverage.closed(max(state.position.seq + 1, page.head.floor), highest)
+        let floor = stream.state?.head.floor ?? 1
+        let hole = Coverage.closed(max(state.position.seq + 1, floor), highest)
         fanout.tellGap(hole.subtracting(replica.copy.held), .upstream, stream)
     }
 
@@ -213,7 +216,9 @@ extension Sync {
     func took(_ page: Page, for run: Coverage.Run, _ stream: Stream) {
         guard let state = stream.state, let replica = stream.replica else { return }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
-        applier.raiseFloor(stream, to: page.head.floor)
+        // The chain brings the floor of a head above the one that is known.
+        let isSeen = page.head.rev <= state.head.rev
+        if isSeen { applier.raiseFloor(stream, to: page.head.floor) }
         // An answer older than something that the cache does not have is void.
         let least =
             replica.copy.isDetached
@@ -223,8 +228,9 @@ extension Sync {
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {
             // Nothing of it exists any more; unless the floor explains that, it is asked again.
-            if run.high >= page.head.floor { fetcher.fallBack(stream) }
-            return
+            guard !isSeen || run.high >= page.head.floor else { return }
+            applier.expect(page.head.rev, stream)
+            return fetcher.fallBack(stream)
         }
         // Above the known membership there may be an unknown removal: this is asked again, and
         // meanwhile the feed or the chain brings it.
@@ -232,7 +238,10 @@ extension Sync {
             applier.expect(page.head.rev, stream)
             return fetcher.fallBack(stream)
         }
-        if messages.contains(where: { $0.rev > state.head.rev }) { applier.note(page.head, stream) }
+        if messages.contains(where: { $0.rev > state.head.rev }) {
+            applier.raiseFloor(stream, to: page.head.floor)
+            applier.note(page.head, stream)
+        }
         for message in messages {
             store.keep(message, mark: nil, asOf: page.head.rev, of: stream)
         }

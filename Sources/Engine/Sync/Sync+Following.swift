@@ -18,7 +18,6 @@ extension Sync {
             doubt(stream, told: [head.epoch])
             return
         }
-        applier.raiseFloor(stream, to: head.floor)
         // The chain has brought the changes up to here, or will bring what changed again.
         guard head.rev > max(state.position.rev, replica.readTo?.rev ?? 0) else { return }
         // The hole below may hold a removal. A complete record says itself who takes part.
@@ -33,6 +32,7 @@ extension Sync {
         // Message changes before the record in the log are sent before it.
         if case .record = event { fanout.flush(stream) }
         if replica.isLive, head.rev == state.position.rev + 1 {
+            applier.raiseFloor(stream, to: head.floor)
             streams.remember(event.message, from: state.position, to: head, stream)
             applier.stand(stream, at: head)
             stream.replica?.followed(to: head.rev)
@@ -42,6 +42,7 @@ extension Sync {
         }
         guard stream.replica?.ahead.see(head) == true else { return }
         stream.replica?.fellBehind(at: now)
+        applier.raiseFloor(stream, to: head.floor)
         applier.note(head, stream)
         stream.replica?.knowMembers(upTo: head.rev)
         applier.apply(event, head, stream)

@@ -31,6 +31,20 @@ import Wire
         #expect(batch() == [])
     }
 
+    /// An answer that was read before would bring back what is gone.
+    @Test func aCacheThatTrimsByItselfVoidsWhatItWasAskedBefore() {
+        var copy = ReplicaCopy()
+        _ = copy.hold(Coverage(1, 10))
+        _ = copy.takeUnsaved()
+        copy.trim(at: 10)
+        let asked = copy.beginnings
+        copy.shrink(to: Cached(runs: [.init(.init(5, 10), asOf: 10)], changesFrom: 0))
+        #expect(copy.held == Coverage(5, 10))
+        #expect(copy.beginnings != asked)
+        // It may have more by now: what it holds is read again.
+        #expect(copy.trimmedAt == nil)
+    }
+
     @Test mutating func eachStreamIsSavedOnceATurn() {
         let (one, two) = (MachineSamples.replica(), MachineSamples.replica("c2"))
         for _ in 0..<2 { for stream in [one, two] { writer.moved(stream) } }
