@@ -40,6 +40,28 @@ import Wire
         #expect(rig.take(stays).map(\.event) == ["conversations"])
     }
 
+    /// The watch ends before what follows is sent, and the token says that the client knows it.
+    @Test func noEventOlderThanAnAnswerIsSentBehindIt() {
+        let rig = Rig()
+        rig.create()
+        let session = Self.watcher(rig)
+        // The conversation is in memory, so that its event is sent at once.
+        let reader = rig.connect("ben")
+        rig.send(reader, 2, "fetchMessages", #""conversation":"c1""#)
+        rig.isHoldingReads = true
+        rig.send(session, (3, "subscribeConversations", ""), (4, "unsubscribeConversations", ""))
+        rig.say("one")
+        let second = NewMessage(author: "ann", content: .init(body: "two"))
+        let untold = rig.writeUntold(.send(conversation: "c1", [second]))
+        rig.isHoldingReads = false
+        rig.answerReads()
+        rig.tell(untold)
+        let frames = rig.take(session)
+        #expect(frames.map(\.id) == [3, 4])
+        let shown = frames.first?.result?["conversations"]?.array?.first?.object
+        #expect(shown?["head"]?.object?["seq"]?.int == 2)
+    }
+
     @Test func aReplyIsNeverOlderThanAnEventBeforeIt() {
         let rig = Rig()
         rig.create()

@@ -74,6 +74,12 @@ package final class Broadcast {
         if case .conversations(.some) = kind { true } else { false }
     }
 
+    /// Whether it shows the conversation in a list as of an earlier change of the same log.
+    func shows(before head: Head) -> Bool {
+        guard case .conversations(let shown?) = kind else { return false }
+        return shown.epoch == head.epoch && shown.rev < head.rev
+    }
+
     /// Whether it shows the conversation in a list as of this head or a later one of its epoch.
     func shows(atLeast head: Head) -> Bool {
         guard case .conversations(let shown?) = kind else { return false }

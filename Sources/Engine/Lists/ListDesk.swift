@@ -160,6 +160,7 @@ final class ListDesk {
 
     /// Answers that don't depend on a stream's position.
     func conclude(_ call: Call, _ answer: Answer) {
+        connections[call.session]?.list.dropHeld(before: answer.views)
         switch answer {
         case .view(let view):
             guard view.reader != nil else { return connections.fail(call, .noConversation) }
@@ -276,6 +277,18 @@ final class ListDesk {
             $0.participants(list, range, isOpen: true)
         }
         return true
+    }
+}
+
+extension Answer {
+    /// The conversations that it shows.
+    fileprivate var views: [ConversationView] {
+        switch self {
+        case .view(let view): [view]
+        case .conversations(let list): list.conversations
+        case .conversationsSince(let changes): changes.conversations
+        case .participants, .ids, .loaded, .page, .catchUp, .place, .confirmation, .listed: []
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Wire
 
 /// A connection's view of its user's list of conversations. It ensures that no event after an
@@ -73,6 +74,17 @@ struct ListWatch {
         unsaid.formUnion(gone.lazy.filter { !$0.showsConversation }.map(\.conversation))
         held.removeAll { heads[$0.conversation] == nil }
         return true
+    }
+
+    /// Drops held events that show less of a log than an answer does. What followed them in that
+    /// log is reported too, but the watch or the connection may end before, and the answer's token
+    /// says that the client knows it.
+    mutating func dropHeld(before views: [ConversationView]) {
+        guard !held.isEmpty else { return }
+        for view in views {
+            let id = view.record.id.id
+            held.removeAll { $0.conversation == id && $0.shows(before: view.head) }
+        }
     }
 
     /// Departures that were not sent and that an answer has to name: its token may lack the
