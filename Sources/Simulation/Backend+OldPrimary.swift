@@ -18,7 +18,8 @@ extension Backend {
         let staying = gateways.filter { _ in run.random.chance(50) }.filter(\.link.isUp)
         if !staying.isEmpty {
             old = origin
-            old?.goesOnAlone()
+            replacements += 1
+            old?.goesOnAlone(replacements)
         }
         lose()
         for gateway in gateways where gateway.link.isUp {

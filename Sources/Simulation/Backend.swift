@@ -16,6 +16,8 @@ final class Backend: BackendWorkload {
     var committing: [FeedEvent]?
     /// The primary that was replaced, and still answers gateways that have not noticed.
     var old: Origin?
+    /// How many primaries went on alone.
+    var replacements = 0
     /// How many transactions committed before one that began earlier.
     var overtaken = 0
     /// How many changes were written to an old primary.

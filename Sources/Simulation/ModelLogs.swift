@@ -40,7 +40,13 @@ package struct ModelLogs {
         for log in old.all.values.joined() {
             var known = all[log.conversation] ?? []
             let at = known.lastIndex { $0.isSame(as: log) }
-            if let at, known[at].rev >= log.rev { continue }
+            if let at, known[at].rev >= log.rev {
+                // A read marker is no change.
+                guard known[at].rev == log.rev, known[at].ended != nil else { continue }
+                known[at].markers = log.markers
+                all[log.conversation] = known
+                continue
+            }
             var lost = log
             lost.ended = at.flatMap { known[$0].ended } ?? log.began
             if let at { known[at] = lost } else { known.insert(lost, at: 0) }

@@ -11,8 +11,10 @@ extension Oracle {
     func checkKnown(_ view: JSONObject, _ id: String, _ user: String) throws(Violation) {
         let head = try Head(view.required("head").members("head"))
         let isTrue = origin.archive.logs(id, having: head).contains { log in
-            log.commits(at: head.rev, upTo: origin.commit).contains { commit in
-                view.shows(log, user, asOf: head.rev, atCommit: commit)
+            readings(of: log, by: user).contains { log in
+                log.commits(at: head.rev, upTo: origin.commit).contains { commit in
+                    view.shows(log, user, asOf: head.rev, atCommit: commit)
+                }
             }
         }
         try require(isTrue, "an open answer with what \(user) never had in \(id): \(head)")
@@ -20,6 +22,20 @@ extension Oracle {
 }
 
 extension Oracle {
+    /// The log, and the same with each read marker of the user in another branch of it: a marker is
+    /// no change of the log, and what was read, or sent, in one branch was read.
+    private func readings(of log: ModelLog, by user: String) -> [ModelLog] {
+        let others = (origin.archive.all[log.conversation] ?? []).filter {
+            $0.epoch == log.epoch && $0.branch != log.branch
+        }
+        return [log]
+            + others.flatMap { $0.markers[user] ?? [] }.map { marker in
+                var log = log
+                log.markers[user] = [(commit: 0, seq: marker.seq)]
+                return log
+            }
+    }
+
     /// The participants were these as of one change, in this order and with these read markers.
     /// - Throws: `Violation` if they never were.
     func checkPeople(

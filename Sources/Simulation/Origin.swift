@@ -131,11 +131,13 @@ package struct Origin {
 
     // MARK: - A primary that was replaced
 
-    /// From here on it writes beside its successor, with names that never collide.
-    mutating func goesOnAlone() {
-        epochs += 1_000_000
-        branches += 1_000_000
-        ids += 1_000_000
+    /// From here on it writes beside its successor, with names that never collide with those of it
+    /// or of another primary that was replaced.
+    /// - Parameter number: of this replacement.
+    mutating func goesOnAlone(_ number: Int) {
+        epochs += 1_000_000 * number
+        branches += 1_000_000 * number
+        ids += 1_000_000 * number
         archive.isOld = true
     }
 
