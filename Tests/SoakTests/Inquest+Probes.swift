@@ -82,7 +82,8 @@ extension Inquest {
         ask(
             Question(
                 conversation: conversation, seq: newest, user: user, gateway: place,
-                expectedReader: ["not_participant"]))
+                // A gateway that does not follow the conversation does not know who takes part.
+                expectedReader: ["not_participant", "not_watching"]))
         turnAll()
         do {
             try client.request("subscribeMessages", params)

@@ -37,7 +37,7 @@ final class Inquest {
         var nextLook = 0.0
     }
 
-    /// How long a guest may need to hear what was told, in milliseconds.
+    /// How long a guest who reads may need to hear what was told, in milliseconds.
     private static let patience: Double = 10_000
     /// How many questions one gateway is asked before it has answered.
     private static let atOnce = 6
@@ -45,6 +45,9 @@ final class Inquest {
     var listeners: [String: Listener] = [:]
     var attempts: [String: Attempts] = [:]
     private var speaksWith: [String: Int32] = [:]
+    private var instances = Instances()
+    /// When somebody last did not read, in milliseconds.
+    private var restedAt: Double = 0
     private var asked: [Question] = []
     private var answers: [Answer] = []
     private let askers: [Asker]
@@ -95,11 +98,15 @@ final class Inquest {
         for (part, process) in [
             (first, speaksWith[user] ?? process), (steps.dropFirst(first.count), process),
         ] {
-            try listeners[user, default: Listener(user: user)].hear(Array(part), from: process)
+            try listeners[user, default: Listener(user: user)]
+                .hear(Array(part), from: process, &instances)
             attempts[user, default: Attempts()].hear(Array(part), from: process)
         }
         speaksWith[user] = process
     }
+
+    /// Somebody does not read now: what waits for them is heard later.
+    func rests() { restedAt = Moment.now }
 
     // MARK: - Questions
 
@@ -193,7 +200,7 @@ final class Inquest {
             }
             var verdict = Verdict(answer, listeners)
             verdict.judge()
-            if !verdict.faults.isEmpty, now < answer.answered + Self.patience {
+            if !verdict.faults.isEmpty, now < max(answer.answered, restedAt) + Self.patience {
                 answer.doubts += 1
                 answer.nextLook = now + 500
                 left.append(answer)

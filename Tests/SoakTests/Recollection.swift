@@ -161,6 +161,20 @@ struct Recollection {
     }
 }
 
+/// Which process made which session: a session's name begins with its process's own. What a guest
+/// reads late may be of a process that has ended since.
+struct Instances {
+    private var processes: [Substring: Int32] = [:]
+
+    /// - Parameter process: the one that is believed to have made it.
+    mutating func process(of session: String, _ process: Int32) -> Int32 {
+        let instance = session.prefix { $0 != "-" }
+        if let known = processes[instance] { return known }
+        processes[instance] = process
+        return process
+    }
+}
+
 /// The frames of one guest, as they become what its connections were told.
 struct Listener {
     private(set) var past: [Recollection] = []
@@ -185,7 +199,9 @@ struct Listener {
         past.removeAll { $0.ended ?? .infinity < before }
     }
 
-    mutating func hear(_ steps: [ChatTestClient.Step], from process: Int32) throws {
+    mutating func hear(
+        _ steps: [ChatTestClient.Step], from process: Int32, _ instances: inout Instances
+    ) throws {
         let moment = Moment.now
         for step in steps {
             switch step {
@@ -196,7 +212,8 @@ struct Listener {
             case .disconnected:
                 end(at: moment)
                 session.disconnected()
-            case .received(let frame): try take(frame, process, moment)
+            case .received(let frame):
+                try take(frame, moment) { instances.process(of: $0, process) }
             }
         }
     }
@@ -212,14 +229,17 @@ struct Listener {
         (now, asked) = (nil, [:])
     }
 
-    private mutating func take(_ frame: JSONValue, _ process: Int32, _ moment: Double) throws {
+    /// - Parameter process: which process made a session.
+    private mutating func take(
+        _ frame: JSONValue, _ moment: Double, process: (String) -> Int32
+    ) throws {
         let subject = try session.received(frame)
         if let id = frame["id"].int, let question = asked[id] {
             if frame["cached"].bool == true {
                 return notePage(frame["result"], question, moment)
             }
             asked[id] = nil
-            return took(frame, question, process, moment)
+            return took(frame, question, moment, process: process)
         }
         guard let subject else { return }
         switch frame["event"].string {
@@ -236,7 +256,8 @@ struct Listener {
     }
 
     private mutating func took(
-        _ frame: JSONValue, _ question: Question, _ process: Int32, _ moment: Double
+        _ frame: JSONValue, _ question: Question, _ moment: Double,
+        process: (String) -> Int32
     ) {
         let result = frame["result"]
         let id = question.conversation
@@ -248,9 +269,9 @@ struct Listener {
         }
         switch question.method {
         case "connect":
+            let name = result["session"].string ?? ""
             now = Recollection(
-                user: user, session: result["session"].string ?? "", process: process,
-                began: question.at)
+                user: user, session: name, process: process(name), began: question.at)
         case "subscribeMessages":
             let shown = (result["deltas"].array ?? []).compactMap { $0["message"]["seq"].int }
             now?.note(

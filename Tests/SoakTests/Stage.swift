@@ -165,6 +165,7 @@ final class Stage {
         while !deadline.isOver {
             for (place, guest) in guests.enumerated() {
                 if guest.isResting {
+                    inquest.rests()
                     swarm.paused.insert(place)
                 } else {
                     swarm.paused.remove(place)
