@@ -124,7 +124,7 @@ final class ReplicaStore {
             loaded.head.epoch == state.head.epoch
         else { return detach(stream) }
         stream.replica?.copy.shrink(to: cached)
-        writer.reloadAgain(stream)
+        writer.trimmed(stream, changesFrom: cached.changesFrom)
         shared.steps.emit(.wake(stream))
     }
 

@@ -97,6 +97,16 @@ struct ReplicaWriter {
     /// The cache reported what it holds, but not as of the stream's position.
     mutating func reloadAgain(_ stream: Stream) { toReload.append(stream) }
 
+    /// The cache trimmed by itself, and has the changes above `rev`: what still says that it has
+    /// more was decided before. What it holds is read again.
+    mutating func trimmed(_ stream: Stream, changesFrom rev: Int) {
+        writes.removeAll { write in
+            guard case .changesFrom(let conversation, let from) = write else { return false }
+            return conversation == stream.id && from < rev
+        }
+        toReload.append(stream)
+    }
+
     /// The conversation begins in the cache with nothing held.
     mutating func restart(_ stream: Stream, _ record: Record, at head: Head) {
         keep(.begin(record, head: head), of: stream)

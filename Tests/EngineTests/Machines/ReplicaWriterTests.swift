@@ -45,6 +45,18 @@ import Wire
         #expect(copy.trimmedAt == nil)
     }
 
+    @Test mutating func aCacheThatTrimsByItselfIsNotToldThatItHasMore() {
+        let stream = MachineSamples.replica()
+        writer.keep(.changesFrom(conversation: "c1", rev: 3), of: stream)
+        writer.keep(.changesFrom(conversation: "c2", rev: 3), of: MachineSamples.replica("c2"))
+        writer.keep(.changesFrom(conversation: "c1", rev: 9), of: stream)
+        writer.trimmed(stream, changesFrom: 5)
+        #expect(
+            batch() == [
+                .changesFrom(conversation: "c2", rev: 3), .changesFrom(conversation: "c1", rev: 9),
+            ])
+    }
+
     @Test mutating func eachStreamIsSavedOnceATurn() {
         let (one, two) = (MachineSamples.replica(), MachineSamples.replica("c2"))
         for _ in 0..<2 { for stream in [one, two] { writer.moved(stream) } }
