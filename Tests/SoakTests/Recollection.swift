@@ -139,6 +139,9 @@ struct Recollection {
         }
     }
 
+    /// How much later than the gateway a guest who rests may notice the end of a connection.
+    private static let lag: Double = 15_000
+
     /// Whether it ever watched, or asked for, the conversation while the journal was kept.
     func concerns(_ conversation: String, since begins: Double) -> Bool {
         let acts = acts[conversation] ?? []
@@ -150,7 +153,7 @@ struct Recollection {
             case .told, .gaps, .paged, .refused: break
             }
         }
-        return isOpen && ended.map { $0 >= begins } ?? true
+        return isOpen && ended.map { $0 - Self.lag >= begins } ?? true
             || acts.contains { act in
                 switch act.kind {
                 case .subscribed, .paged, .refused: act.notBefore >= begins

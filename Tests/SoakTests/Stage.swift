@@ -138,6 +138,7 @@ final class Stage {
         var habit = LineWriter.Habit()
         habit.pause = 300_000
         habit.recent = 40
+        habit.kept = Self.retained
         habit.remembers = false
         for (place, gateway) in gateways.enumerated() {
             writers.append(

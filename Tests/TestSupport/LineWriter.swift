@@ -10,6 +10,8 @@ package struct LineWriter {
         package var admits = false
         /// Whether the origin may lose what it acknowledged.
         package var expectsLosses = false
+        /// How many messages of a conversation the origin keeps; nil for all.
+        package var kept: Int?
         /// Whether what it was told of is kept, for `Background.join`.
         package var remembers = true
         /// Microseconds between two calls.
@@ -101,10 +103,20 @@ package struct LineWriter {
             }
             ledger.note(conversation, stored)
         } catch let error as ServerAPI.Refused
-            where error.code == "not_found" && habit.expectsLosses
+            where error.code == "not_found"
+            && (habit.expectsLosses || isTrimmed(id, of: conversation))
         {
-            // The message was lost.
+            // The message was lost, or so much was said since that the origin has it no longer.
         }
+    }
+
+    /// Whether as many messages are newer as the origin keeps, but for some that others sent just
+    /// now and have not noted.
+    private func isTrimmed(_ id: String, of conversation: String) -> Bool {
+        guard let kept = habit.kept else { return false }
+        let entries = ledger.all(conversation)
+        let seq = entries.last { $0.message["id"].string == id }?.seq ?? 0
+        return (entries.map(\.seq).max() ?? 0) - seq >= kept - 50
     }
 
     /// Somebody new takes part: slot 0 changes.
