@@ -28,7 +28,8 @@ package final class Run {
         if let trace { trace("\(turn): \(line())") }
     }
 
-    /// Begins the next turn, at most so much later in a calm world.
+    /// Begins the next turn.
+    /// - Parameter milliseconds: how much later it is while the run is calm.
     func pass(calm milliseconds: Int) {
         turn += 1
         now.milliseconds += Int64(

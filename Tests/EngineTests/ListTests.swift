@@ -15,6 +15,11 @@ import Wire
             .compactMap { $0.object?["conversation"]?.object }
     }
 
+    /// Somebody reads `c1`, which is in memory from then on.
+    private static func load(_ rig: Rig) {
+        rig.send(rig.connect("ben"), 2, "fetchMessages", #""conversation":"c1""#)
+    }
+
     static func watcher(_ rig: Rig, _ user: String = "ann") -> SessionID {
         let session = rig.connect(user)
         rig.send(session, 2, "subscribeConversations")
@@ -46,8 +51,7 @@ import Wire
         rig.create()
         let session = Self.watcher(rig)
         // The conversation is in memory, so that its event is sent at once.
-        let reader = rig.connect("ben")
-        rig.send(reader, 2, "fetchMessages", #""conversation":"c1""#)
+        Self.load(rig)
         rig.isHoldingReads = true
         rig.send(session, (3, "subscribeConversations", ""), (4, "unsubscribeConversations", ""))
         rig.say("one")
@@ -67,8 +71,7 @@ import Wire
         rig.create()
         let session = Self.watcher(rig)
         // The conversation is in memory, so that both are read at once.
-        let reader = rig.connect("ben")
-        rig.send(reader, 2, "fetchMessages", #""conversation":"c1""#)
+        Self.load(rig)
         rig.isHoldingReads = true
         rig.send(
             session, (3, "fetchConversation", #""conversation":"c1""#),

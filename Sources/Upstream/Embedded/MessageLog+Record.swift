@@ -19,7 +19,7 @@ extension MessageLog {
         let fields = fields.created(by: user)
         let said = try Description(fields).new(within: limits)
         let change = try membership(of: fields)
-        let people = isDistinct ? MessageLog.people(change.joining.map(\.user)) : nil
+        let people = isDistinct ? change.joining.map(\.user).distinctKey : nil
         if let people, let log = try distinct(people, change.joining.map(\.user)) {
             return .conversation(try rows.view(log, for: user), isNew: false)
         }
@@ -40,7 +40,7 @@ extension MessageLog {
     ) throws -> Outcome {
         guard case .user(let user) = caller else { throw refusal }
         let users = ([user] + (fields.participants ?? [])).unique
-        guard let log = try distinct(MessageLog.people(users), users) else { throw refusal }
+        guard let log = try distinct(users.distinctKey, users) else { throw refusal }
         return .conversation(try rows.view(log, for: user), isNew: false)
     }
 
@@ -114,13 +114,6 @@ extension MessageLog {
     }
 
     // MARK: distinct ones
-
-    /// The key of a distinct conversation: a hash of its participants, in any order.
-    private static func people(_ users: [String]) -> [UInt8] {
-        // No id has a control character, so line feeds separate them.
-        let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
-        return Array(SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16))
-    }
 
     /// The conversation that was created as distinct for these users and still has exactly them.
     private func distinct(_ people: [UInt8], _ users: [String]) throws(CacheError) -> LogRow? {

@@ -13,7 +13,8 @@ extension PostgresUpstream {
             let said = try Description(fields).new(within: limits)
             let members = try membership(of: fields)
             let id = id ?? newID()
-            let people = isDistinct ? Self.people(members.joining.map(\.user)) : nil
+            let people =
+                isDistinct ? Hexadecimal.text(members.joining.map(\.user).distinctKey) : nil
             let decided = RecordDecision(
                 said, members: members, people: people, createdBy: call.user)
             let limit = call.user == nil ? 0 : limits.conversationsPerUser
@@ -76,14 +77,6 @@ extension PostgresUpstream {
 
     // MARK: distinct ones
 
-    /// The key of a distinct conversation: a hash of its participants, in any order.
-    private static func people(_ users: [String]) -> String {
-        // No id has a control character, so line feeds separate them.
-        let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
-        let hash = SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16)
-        return Hexadecimal.text(Array(hash))
-    }
-
     func findDistinct(
         _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError
     ) {
@@ -92,7 +85,7 @@ extension PostgresUpstream {
         var json = JSONWriter()
         json.beginObject()
         json.member("q", string: "distinct")
-        json.member("people", string: Self.people(users))
+        json.member("people", string: Hexadecimal.text(users.distinctKey))
         json.member("users", strings: users)
         json.member("reader", string: user)
         json.endObject()

@@ -1,5 +1,4 @@
 import Chat
-import Crypto
 import Ports
 import Rules
 import Wire
@@ -65,7 +64,7 @@ extension Redis {
                 }
             }
             let users = members.joining.map(\.user)
-            let people = Self.people(users)
+            let people = Hexadecimal.text(users.distinctKey)
             let wish = Wish(
                 id: id, people: people, users: Set(users.map(\.exactID)),
                 decided: RecordDecision(
@@ -119,14 +118,6 @@ extension Redis {
         var tries = 0
     }
 
-    /// The key of a distinct conversation: a hash of its participants, in any order.
-    private static func people(_ users: [String]) -> String {
-        // No id has a control character, so line feeds separate them.
-        let lines = users.map(\.exactID).sorted { $0.lexicographicallyPrecedes($1) }
-        let hash = SHA256.hash(Array(lines.joined(separator: [0x0A]))).prefix(16)
-        return Hexadecimal.text(Array(hash))
-    }
-
     /// Claims an id for the distinct conversation before it is created: the participants' key lies
     /// in another slot, so one transaction can't write both. If a gateway dies between claim and
     /// creation, the next one creates the conversation under the claimed id.
@@ -174,7 +165,7 @@ extension Redis {
     ) {
         guard let user = call.user else { return finish(call, .failure(refusal)) }
         let users = ([user] + (fields.participants ?? [])).unique
-        let people = Self.people(users)
+        let people = Hexadecimal.text(users.distinctKey)
         let ask = RedisCommand.words([Array("GET".utf8), scripts.keys.distinct(people)])
         scripts.servers.send([ask]) { result in
             switch result.flatMap({ self.scripts.read($0[0], .claim, "of some people") }) {
