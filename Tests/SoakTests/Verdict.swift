@@ -132,7 +132,7 @@ struct Verdict {
         let from = answer.heard[session] ?? 0
         let until = recollection.count(conversation)
         let states = states(of: seq, recollection)
-        if agrees(fate, Set(states), recollection, from < until) { return }
+        if agrees(fate, states, recollection, from < until) { return }
         if wasOnItsWay(fate, reader, recollection, seq) {
             underWay += 1
             return
@@ -164,7 +164,7 @@ struct Verdict {
     }
 
     private func agrees(
-        _ fate: String, _ states: Set<Recollection.State>, _ recollection: Recollection,
+        _ fate: String, _ states: [Recollection.State], _ recollection: Recollection,
         _ heardMore: Bool
     ) -> Bool {
         let hasEnded = recollection.ended != nil
@@ -173,7 +173,12 @@ struct Verdict {
         case "written", "written_late": return states.contains(.shown)
         case "queued": return heardMore || hasEnded
         case "watching": return states.contains(.watching) && !endedLongAgo
-        case "owed": return states.contains(.owed) && !endedLongAgo
+        case "owed":
+            // A gap that waits in the queue becomes part of a gap of a slow reader, or ends with
+            // the connection.
+            let isShed = states.first != .coalesced && states.contains(.coalesced)
+            let isLost = hasEnded && states.contains(.watching)
+            return (states.contains(.owed) || isShed || isLost) && !endedLongAgo
         case "left":
             let isLeft = states.contains(.left)
             return isLeft || hasEnded && (states.contains(.watching) || states.contains(.owed))
