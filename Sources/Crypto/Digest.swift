@@ -18,18 +18,32 @@ package enum SHA256 {
     }
 }
 
-/// Unpredictable bytes from the kernel.
+/// Unpredictable bytes of libcrypto's generator, which the kernel seeds. Each thread has its own:
+/// a small number needs neither a lock nor a system call.
 package enum Random {
+    private static let digits = Array("0123456789abcdef".utf8)
+
     /// `count` random bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
+            filled = count
+            guard count > 0, RAND_bytes(bytes.baseAddress, Int32(count)) != 1 else { return }
+            // It could not be seeded: the kernel is asked for each one.
+            for at in 0..<count {
+                bytes.initializeElement(at: at, to: .random(in: .min ... .max))
+            }
+        }
     }
 
     /// `count` random bytes as twice as many hexadecimal digits.
     package static func hex(_ count: Int) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let text = bytes(count).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return String(decoding: text, as: UTF8.self)
+        let bytes = bytes(count)
+        return String(unsafeUninitializedCapacity: 2 * count) { text in
+            for (at, byte) in bytes.enumerated() {
+                text.initializeElement(at: 2 * at, to: digits[Int(byte >> 4)])
+                text.initializeElement(at: 2 * at + 1, to: digits[Int(byte & 15)])
+            }
+            return 2 * count
+        }
     }
 }
