@@ -175,6 +175,45 @@ extension DefaultGateway {
             #expect(list["total"] == 101 && list["participants"].array?.count == 101)
         }
 
+        /// More than an origin writes with one command: places, markers and rights are right for
+        /// each of them all the same.
+        @Test func manyLeaveAndComeBackAtOnce() throws {
+            let gateway = try LiveGateway.get()
+            let users = (1...1200).map { "u\($0)" }
+            let id = try gateway.conversation(of: ["alice"] + users)
+            for author in ["u7", "u1100"] {
+                try gateway.api().post(
+                    ["author": .string(author), "body": "before they went"], to: id)
+            }
+            func put(_ users: [String]) throws {
+                try gateway.api().put(
+                    id, ["participants": .array((["alice"] + users).map { .string($0) })])
+            }
+            func listed() throws -> JSONValue {
+                try gateway.client("alice").request(
+                    "fetchParticipants", ["conversation": .string(id), "order": "asc"])
+            }
+            let stay = Array(users[1150...])
+            try put(stay)
+            #expect(
+                try listed()["participants"].column("id")
+                    == (["alice"] + stay).map { .string($0) })
+            try put(users)
+            let all = try listed()
+            #expect(all["total"] == 1201)
+            let order = ["alice"] + stay + users[..<1150]
+            #expect(all["participants"].column("id") == order.map { .string($0) })
+            for participant in all["participants"].array ?? [] {
+                let wrote: JSONValue =
+                    switch participant["id"] {
+                    case "u7": 1
+                    case "u1100": 2
+                    default: 0
+                    }
+                #expect(participant["lastReadSeq"] == wrote, "\(participant)")
+            }
+        }
+
         @Test func participantsAreListedInParts() throws {
             let gateway = try LiveGateway.get()
             let users = (1...7).map { "u\($0)" }

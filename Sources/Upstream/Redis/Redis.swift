@@ -77,6 +77,7 @@ package final class Redis: SharedOrigin {
     package func stop() {
         lists.mender.stop()
         scripts.servers.stop()
+        history.wholeLists.stop()
         outlet.close()
     }
 

@@ -1,4 +1,5 @@
 import Chat
+import Dispatch
 import Ports
 import Synchronization
 import Wire
@@ -10,11 +11,12 @@ extension RedisHistory {
         _ id: String, _ request: ParticipantsRequest,
         then answer: @escaping @Sendable (Result<ParticipantList, RequestError>) -> Void
     ) {
-        guard request.limit > 0 else { return read(id, request, nil, then: answer) }
-        if let known = rosters.roster(of: id) { return read(id, request, known, then: answer) }
-        // The first caller reads all; those who waited then read a page.
-        rosterQueues.enter(id) { [self] over in
-            read(id, request, rosters.roster(of: id)) { result in
+        let known = request.limit > 0 ? rosters.roster(of: id) : nil
+        if known != nil { return read(id, request, known, then: answer) }
+        wholeLists.enter { [self] over in
+            // Whoever waited while another one read all of it reads a page.
+            let known = request.limit > 0 ? rosters.roster(of: id) : nil
+            read(id, request, known) { result in
                 answer(result)
                 over()
             }
@@ -28,36 +30,61 @@ extension RedisHistory {
         let page = known?.page(request)
         let asked = page.map { [known?.version ?? ""] + $0 } ?? []
         scripts.run(.people, of: id, asked.map { Array($0.utf8) }) { [self] result in
-            answer(
-                result.flatMap { read in
-                    guard let members = StoredMember.all(read[1]) else {
-                        return .failure(.unreadable)
-                    }
-                    var places: [[UInt8]: Int] = [:]
-                    let reads = read[2].elements
-                    for at in stride(from: 0, to: reads.count - reads.count % 2, by: 2) {
-                        places[reads[at].bytes ?? []] = reads[at + 1].place
-                    }
-                    func list(_ members: [StoredMember], of total: Int) -> ParticipantList {
-                        let objects = members.map { member in
-                            member.json(lastReadSeq: places[member.user.exactID] ?? 0)
-                        }
-                        return ParticipantList(participants: objects, total: total)
-                    }
-                    let ordered = request.order == .asc ? members : members.reversed()
-                    if read.word == "page" {
-                        return .success(list(ordered, of: known?.users.count ?? 0))
-                    }
-                    let roster = Roster(version: read[3].string ?? "", users: members.map(\.user))
-                    rosters.keep(roster, of: id)
-                    guard request.limit > 0 else {
-                        return .success(list(ordered, of: members.count))
-                    }
-                    let page = ordered.dropFirst(max(0, request.offset)).prefix(request.limit)
-                    return .success(list(Array(page), of: members.count))
-                })
+            let people = (try? result.get())?[1].elements.count ?? 0
+            wholeLists.work(on: people / 2) { [self] in
+                answer(result.flatMap { list($0, of: id, request, known) })
+            }
         }
     }
+
+    private func list(
+        _ read: RedisScripts.Answer, of id: String, _ request: ParticipantsRequest,
+        _ known: Roster?
+    ) -> Result<ParticipantList, RequestError> {
+        guard let members = StoredMember.all(read[1]) else { return .failure(.unreadable) }
+        var places: [[UInt8]: Int] = [:]
+        let reads = read[2].elements
+        for at in stride(from: 0, to: reads.count - reads.count % 2, by: 2) {
+            places[reads[at].bytes ?? []] = reads[at + 1].place
+        }
+        func list(_ members: [StoredMember], of total: Int) -> ParticipantList {
+            let objects = members.map { member in
+                member.json(lastReadSeq: places[member.user.exactID] ?? 0)
+            }
+            return ParticipantList(participants: objects, total: total)
+        }
+        let ordered = request.order == .asc ? members : members.reversed()
+        if read.word == "page" { return .success(list(ordered, of: known?.users.count ?? 0)) }
+        let roster = Roster(version: read[3].string ?? "", users: members.map(\.user))
+        rosters.keep(roster, of: id)
+        guard request.limit > 0 else { return .success(list(ordered, of: members.count)) }
+        let page = ordered.dropFirst(max(0, request.offset)).prefix(request.limit)
+        return .success(list(Array(page), of: members.count))
+    }
+}
+
+/// Reads of whole member lists: one at a time, users in turns, since each may hold thousands of
+/// people; and large ones are put together on a thread of their own, so that the answers to other
+/// commands don't wait behind them.
+final class WholeLists: Sendable {
+    /// As many are put together at once: a tenth of a millisecond or so.
+    private static let few = 100
+
+    private let line = SerialQueues()
+    private let queue = DispatchQueue(label: "gapless.redis.people")
+
+    /// Runs `work` when its turn comes.
+    func enter(_ work: @escaping SerialQueues.Work) { line.enter("", work) }
+
+    /// Runs `work` at once for few people, and otherwise soon, on another thread.
+    func work(on people: Int, _ work: @escaping @Sendable () -> Void) {
+        guard people > Self.few else { return work() }
+        let payer = Payer.current
+        queue.async { Payer.$current.withValue(payer, operation: work) }
+    }
+
+    /// Returns when nothing more is put together.
+    func stop() { queue.sync {} }
 }
 
 /// The participants in the order in which they joined, with the version of the member list.

@@ -9,8 +9,7 @@ final class RedisHistory: Sendable {
     private let lists: RedisLists
     private let outlet: Outlet
     let rosters = Rosters()
-    /// Reads of whole member lists.
-    let rosterQueues = SerialQueues()
+    let wholeLists = WholeLists()
 
     init(_ scripts: RedisScripts, _ lists: RedisLists, _ outlet: Outlet) {
         self.scripts = scripts

@@ -217,36 +217,42 @@ extension RedisScript {
         log.record, log.activity = log.rev, math.max(updated, log.activity)
         -- Whoever leaves or joins has read what they wrote themselves, and no more. Of a log of
         -- an earlier version that is not known of all.
-        local function unread(user)
-          local own = redis.call('HGET', READS, '\\t' .. user)
-          if own == '0' then
-            redis.call('HDEL', READS, user, '\\t' .. user)
-          elseif own then
-            redis.call('HSET', READS, user, own)
+        local function unread(users)
+          local names = {}
+          for n, user in ipairs(users) do names[n] = '\\t' .. user end
+          for n, own in ipairs(redis.call('HMGET', READS, unpack(names))) do
+            if own == '0' then redis.call('HDEL', READS, users[n], names[n]) end
+            if own and own ~= '0' then redis.call('HSET', READS, users[n], own) end
           end
+        end
+        -- A thousand people must not take two thousand commands.
+        local function inParts(list, first, last, take)
+          for low = first, last, 500 do take({unpack(list, low, math.min(low + 499, last))}) end
         end
         if mends == '1' then
           redis.call('UNLINK', MEMBERS)
           if log.tag then redis.call('HSET', MEMBERS, '\\t\\ttag', log.tag) end
         end
-        local at = 19
+        local at, stamp, rows, joins = 19, int(updated), {}, {}
         -- First, since whoever leaves may come back with the same call.
-        for leaving = at + 4 * tonumber(written), #ARGV do
-          redis.call('HDEL', MEMBERS, ARGV[leaving])
-          unread(ARGV[leaving])
-        end
+        inParts(ARGV, at + 4 * tonumber(written), #ARGV, function(users)
+          redis.call('HDEL', MEMBERS, unpack(users))
+          unread(users)
+        end)
         for _ = 1, tonumber(written) do
           local user, isAdmin, joined, fields = unpack(ARGV, at, at + 3)
           at = at + 4
           if joined == '' then
-            if mends == '0' then unread(user) end
+            joins[#joins + 1] = user
             places = places + 1
-            joined = int(places) .. '\\t' .. int(updated)
+            joined = int(places) .. '\\t' .. stamp
           end
-          redis.call(
-            'HSET', MEMBERS, user,
-            isAdmin .. '\\t' .. joined .. '\\t' .. int(updated) .. '\\t' .. fields)
+          rows[#rows + 1] = user
+          rows[#rows + 1] = isAdmin .. '\\t' .. joined .. '\\t' .. stamp .. '\\t' .. fields
         end
+        -- A new log has no markers.
+        if mends == '0' and isNew == '0' then inParts(joins, 1, #joins, unread) end
+        inParts(rows, 1, #rows, function(part) redis.call('HSET', MEMBERS, unpack(part)) end)
         save(log)
         redis.call(
           'HSET', META, 'createdAt', int(created), 'updatedAt', int(updated), 'places',
