@@ -22,6 +22,9 @@ final class Rig {
     fileprivate var throttles: [(SessionID, Bool)] = []
     /// What writing the sockets takes in a turn; nil where nobody is told.
     var writing: Duration?
+    /// The bytes of one write of a socket, and how many writes each turn had of late.
+    var writeSize = Int.max
+    var writesOfTurns: [Int] = []
     /// Sessions whose sockets take nothing.
     var blocked: Set<SessionID> = []
     /// Sessions whose sockets are another loop's, and those of them whose write is on its way.
@@ -201,12 +204,17 @@ final class Rig {
     fileprivate func flush(_ session: Session) {
         let id = session.id
         sizes[id] = 0
+        if writesOfTurns.isEmpty { writesOfTurns = [0] }
         if away.contains(id) {
             guard !session.isInTransit else { return }
             engine.sockets.handOver(session, .max) { read($0, id) }
             travelling.append(session)
         } else {
-            _ = engine.sockets.take(session, .max) { read($0, id) }
+            var isMore = true
+            while isMore {
+                isMore = engine.sockets.take(session, writeSize) { read($0, id) }
+                writesOfTurns[writesOfTurns.endIndex - 1] += 1
+            }
             if blocked.contains(id) { engine.sockets.blocked(id, unsent: bytes(of: id)) }
         }
     }
@@ -278,6 +286,7 @@ extension Rig: TurnEffects {
     }
 
     func write(_ sessions: consuming [Session]) -> Duration? {
+        writesOfTurns.append(0)
         for session in sessions { flush(session) }
         return writing
     }

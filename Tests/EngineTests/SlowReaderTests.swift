@@ -8,6 +8,36 @@ import Wire
 
 /// Many who read slowly, at once.
 @Suite struct SlowReaderTests {
+    /// So that in a turn nobody waits for all that another is sent; only above the soft limit is
+    /// it written on.
+    @Test func aSessionHasOneWriteATurnUntilItIsAboveItsSoftLimit() {
+        var limits = Limits()
+        limits.outboxSoft = 3000
+        let rig = Rig(limits)
+        let session = rig.connect("ann")
+        let rooms = (1...6).map { "room-\($0)" }
+        for room in rooms {
+            rig.create(room)
+            rig.send(session, 2, "subscribeMessages", #""conversation":"\#(room)""#)
+        }
+        _ = rig.take(session)
+        rig.writeSize = 1
+        func say(in rooms: ArraySlice<String>) -> [Int] {
+            rig.writesOfTurns = []
+            let text = MessageContent(body: String(repeating: "x", count: 600))
+            let events = rooms.flatMap { room in
+                rig.writeUntold(
+                    .send(conversation: room, [NewMessage(author: "ben", content: text)]))
+            }
+            rig.tell(events)
+            #expect(rig.take(session).count == rooms.count)
+            return rig.writesOfTurns
+        }
+        #expect(say(in: rooms[..<3]) == [1, 1, 1])
+        // Some 900 bytes each: three of them are below the limit.
+        #expect(say(in: rooms[...]) == [3, 1, 1, 1])
+    }
+
     /// Those who stopped reading together pass their limits in one turn.
     @Test func readersWhoStoppedTogetherAreShedAFewInATurn() throws {
         var limits = Limits()

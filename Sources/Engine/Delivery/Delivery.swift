@@ -39,6 +39,8 @@ struct Delivery {
     private var softLimit: Int
     private var hardLimit: Int
     private var dirty: [Session] = []
+    /// A session in `dirty` has more than one write: the next turn goes on with it.
+    private var isLeft = false
     /// Slow readers above the soft limit that wait to be shed, oldest first.
     private var overfull: [Session] = []
     /// Sessions above the soft limit whose sockets were not tried in this turn.
@@ -63,9 +65,9 @@ struct Delivery {
         hardLimit = limits.outboxHard
     }
 
-    /// Whether the next turn already has work: outboxes to shed, or sessions whose requests can go
-    /// on.
-    var hasMore: Bool { !overfull.isEmpty || resumable.contains { !isOverfull($0) } }
+    /// Whether the next turn already has work: outboxes to write or to shed, or sessions whose
+    /// requests can go on.
+    var hasMore: Bool { isLeft || !overfull.isEmpty || resumable.contains { !isOverfull($0) } }
 
     /// Backpressure: the session is above its soft limit.
     func isOverfull(_ session: Session) -> Bool { session.lane.outbox.backlog > softLimit }
@@ -126,6 +128,7 @@ struct Delivery {
 
     /// The sessions that have frames to send and whose sockets take more.
     mutating func takeReady() -> [Session] {
+        isLeft = false
         guard !dirty.isEmpty else { return [] }
         var taken: [Session] = []
         swap(&taken, &dirty)
@@ -160,7 +163,7 @@ struct Delivery {
         return !session.lane.outbox.isEmpty
     }
 
-    /// The same for a socket of another loop, which reports the result by `landed`.
+    /// As `take`, for a socket of another loop, which reports the result by `landed`.
     mutating func handOver(
         _ session: Session, _ limit: Int, at now: Timestamp, _ write: (Frame) -> Void
     ) {
@@ -172,6 +175,12 @@ struct Delivery {
             write(frame)
         }
         session.lane.outbox.bytesInFlight += bytes
+    }
+
+    /// The rest of what is queued for the session is written in the next turn.
+    mutating func leave(_ session: Session) {
+        mark(session)
+        isLeft = true
     }
 
     // MARK: - Reports of sockets

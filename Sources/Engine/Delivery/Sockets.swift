@@ -27,13 +27,17 @@ package final class Sockets {
     package func takeSessionsToFlush() -> [Session] { fanout.delivery.takeToFlush() }
 
     /// Passes the session's oldest frames to `write`, about `limit` bytes, as one write of its
-    /// socket.
-    /// - Returns: whether more is queued.
+    /// socket. A session has one write a turn, so that in a turn nobody waits for all that others
+    /// are sent. More are only for what may not wait: it is to be closed, or above its soft limit.
+    /// - Returns: whether it needs another write in this turn.
     package func take(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
-        fanout.delivery.take(session, limit, at: now, write)
+        guard fanout.delivery.take(session, limit, at: now, write) else { return false }
+        if session.isClosing || fanout.delivery.isOverfull(session) { return true }
+        fanout.delivery.leave(session)
+        return false
     }
 
-    /// The same by session id; false if there is no such session.
+    /// As `take`, by session id; false if there is no such session.
     package func take(_ id: SessionID, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
         connections[id].map { take($0, limit, write) } ?? false
     }
