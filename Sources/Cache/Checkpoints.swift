@@ -20,8 +20,8 @@ struct PagesSinceCheckpoint {
 }
 
 /// Checkpoints the write-ahead log into the database file, on a queue of its own, so that the
-/// thread that writes does not wait for the disk. Owned by the `ReplicaCache`, which writes within
-/// `whileLogIsFree`; any thread may ask for a checkpoint.
+/// thread that writes does not wait for the disk. Owned by the `ReplicaCache` or a `Writer`, which
+/// write within `whileLogIsFree`; any thread may ask for a checkpoint.
 ///
 /// The log restarts only if a write finds all of it checkpointed: under writes without a pause it
 /// would grow for ever. So above a limit its last part is checkpointed while writes wait. They wait

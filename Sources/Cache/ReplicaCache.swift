@@ -16,9 +16,7 @@ package final class ReplicaCache {
     /// What `.trim` keeps. A new value applies from the next trim of each conversation.
     package var retention: Retention
     private let connection: Connection
-    private let begin: Statement
-    private let commit: Statement
-    private let rollback: Statement
+    private let transactions: Transactions
     private let turn: ReplicaTurn
     private let purge: Purge
     private let checkpoints: Checkpoints
@@ -36,11 +34,7 @@ package final class ReplicaCache {
         _ = try connection.integer("PRAGMA wal_autocheckpoint = 0")
         // The loop waits with all its sockets; no other process has reason to write.
         _ = try connection.integer("PRAGMA busy_timeout = 250")
-        // Takes the write lock before the snapshot, so that a checkpoint and a transaction can't
-        // wait for each other.
-        begin = try connection.prepare("BEGIN IMMEDIATE")
-        commit = try connection.prepare("COMMIT")
-        rollback = try connection.prepare("ROLLBACK")
+        transactions = try Transactions(connection)
         turn = try ReplicaTurn(
             connection, path: store.options.path,
             mark: String(UInt64.random(in: 0...UInt64.max), radix: 16))
@@ -113,18 +107,12 @@ package final class ReplicaCache {
         var isCommitted = false
         defer { turn.forget(isCommitted: isCommitted) }
         try checkpoints.whileLogIsFree { () throws(CacheError) in
-            do throws(CacheError) {
-                try place?.check()
-                try begin.run()
+            try place?.check()
+            try transactions.perform { () throws(CacheError) in
                 try body()
                 try turn.finish()
-                try commit.run()
-                isCommitted = true
-            } catch {
-                // After some failures SQLite has ended the transaction itself.
-                if connection.isInTransaction { try? rollback.run() }
-                throw error
             }
+            isCommitted = true
         }
         if pages.isDue(connection) { checkpoints.ask() }
     }

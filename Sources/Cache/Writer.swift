@@ -10,6 +10,9 @@ package protocol BatchWork: AnyObject, SendableMetatype {
     /// The estimated number of rows that the job writes.
     static func weight(of job: Job) -> Int
 
+    /// The estimated bytes of its values.
+    static func bytes(of job: Job) -> Int
+
     /// The user who pays for the job: users take turns.
     static func payer(of job: Job) -> Payer
 
@@ -42,6 +45,9 @@ package protocol BatchWork: AnyObject, SendableMetatype {
 
 extension BatchWork {
     package static func payer(of job: Job) -> Payer { .gateway }
+
+    /// By default a job's values are small.
+    package static func bytes(of job: Job) -> Int { 0 }
 
     /// By default jobs defer nothing.
     package func settle() throws(CacheError) {}
@@ -90,6 +96,10 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     /// not undo much.
     package static var batchLimit: Int { 2_000 }
 
+    /// The most bytes of a batch's values, since the commit writes them all: some milliseconds for
+    /// whoever waits for this batch or the next one. A larger job goes alone.
+    package static var batchBytes: Int { 256 << 10 }
+
     private struct Waiting {
         var jobs = FairQueue<Work.Job>()
         /// Whether a turn is scheduled that will look at `jobs`.
@@ -105,11 +115,10 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private let pace: WriterPace
     private let place: FilePlace?
     private let connection: Connection
-    private let begin: Statement
-    private let commit: Statement
-    private let rollback: Statement
+    private let transactions: Transactions
     private var work: Work?
     private var retryIsDue = false
+    private let checkpoints: Checkpoints
     private var pages = PagesSinceCheckpoint()
 
     /// A writer with a connection of its own.
@@ -127,12 +136,11 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         connection = try store.writingConnection()
         // Otherwise nobody could tell this process's from another's.
         _ = try connection.integer("PRAGMA wal_autocheckpoint = 0")
-        begin = try connection.prepare("BEGIN")
-        commit = try connection.prepare("COMMIT")
-        rollback = try connection.prepare("ROLLBACK")
+        transactions = try Transactions(connection)
         self.onWritable = onWritable
         self.pace = pace
         place = store.place
+        checkpoints = Checkpoints(store)
         work = try makeWork(connection)
         place?.noteLog()
     }
@@ -198,9 +206,9 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         queue.sync {
             while let first = takeNext() { run(first) }
             work = nil
-            // So that the file is complete without its write-ahead log: people copy it.
-            checkpoint("TRUNCATE")
         }
+        // So that the file is complete without its write-ahead log: people copy it.
+        checkpoints.stop()
     }
 
     // MARK: on the queue
@@ -227,18 +235,18 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         do throws(CacheError) {
             try transaction { () throws(CacheError) in
                 var piece = first
-                var weight = 0
+                var (weight, bytes) = (0, 0)
                 let began = ContinuousClock.now
                 var start = began
                 while true {
                     try work.write(piece.element)
                     weight += Work.weight(of: piece.element)
+                    bytes += Work.bytes(of: piece.element)
                     let end = ContinuousClock.now
                     charge(piece, end - start)
-                    guard weight < Self.batchLimit, end - began < pace.slice, let next = takeNext()
-                    else {
-                        break
-                    }
+                    guard weight < Self.batchLimit, bytes < Self.batchBytes,
+                        end - began < pace.slice, let next = takeNext()
+                    else { break }
                     jobs.append(next.element)
                     (piece, start) = (next, end)
                 }
@@ -280,12 +288,10 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         let before = connection.totalChanges
         do throws(CacheError) {
             try place?.check()
-            try begin.run()
-            try body()
-            try commit.run()
+            try checkpoints.whileLogIsFree { () throws(CacheError) in
+                try transactions.perform(body)
+            }
         } catch {
-            // After some failures SQLite has ended the transaction itself.
-            if connection.isInTransaction { try? rollback.run() }
             figuresBox.withLock { $0.rollbacks += 1 }
             if error.isOfTheDisk { found(error) }
             throw error
@@ -297,16 +303,8 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             $0.rows += rows
         }
         found(nil)
-        if pages.isDue(connection) { checkpoint("PASSIVE") }
-    }
-
-    /// Brings what the log of writes holds into the file. What was not brought over now will be by
-    /// the next one.
-    private func checkpoint(_ mode: String) {
-        let bring = { [connection] in
-            _ = try? connection.integer("PRAGMA wal_checkpoint(\(mode))")
-        }
-        if let place { place.changing(bring) } else { bring() }
+        // What it does not bring over now, because somebody reads it, the next one will.
+        if pages.isDue(connection) { checkpoints.ask() }
     }
 
     /// Looks every second whether the file is there and as it was left, also while nobody writes.

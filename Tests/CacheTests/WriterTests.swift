@@ -63,6 +63,21 @@ import Wire
         #expect(writer.figures.commits == 3)
     }
 
+    /// The commit writes the values of the whole batch, while the next one waits.
+    @Test func aBatchOfLargeValuesIsSmaller() throws {
+        let writer = try writer(try scratch.store())
+        let gate = hold(writer)
+        let half = Writer<Ledger>.batchBytes / 2
+        for number in 0..<7 {
+            #expect(writer.submit([.insertBytes(number, half)]) == .taken)
+        }
+        #expect(writer.submit([.insertBytes(7, 10 * half)]) == .taken)
+        gate.signal()
+        writer.stop()
+        #expect(journal.committed == Array(0..<8))
+        #expect(writer.figures.commits == 4)
+    }
+
     @Test func aBatchIsUndoneAsAWhole() throws {
         let store = try scratch.store()
         let writer = try writer(store)
@@ -260,6 +275,8 @@ final class Ledger: BatchWork {
     enum Job: Sendable {
         case insert(Int)
         case insertFor(String, Int, cost: Int)
+        /// As if it had so many bytes.
+        case insertBytes(Int, Int)
         case block(@Sendable () -> Void)
         case blockFor(String, @Sendable () -> Void)
         case limitPages(Bool)
@@ -267,7 +284,9 @@ final class Ledger: BatchWork {
 
         var number: Int? {
             switch self {
-            case .insert(let number), .insertFor(_, let number, _): number
+            case .insert(let number), .insertFor(_, let number, _),
+                .insertBytes(let number, _):
+                number
             case .block, .blockFor, .limitPages, .leaveTidying: nil
             }
         }
@@ -291,13 +310,17 @@ final class Ledger: BatchWork {
     static func payer(of job: Job) -> Payer {
         switch job {
         case .insertFor(let user, _, _), .blockFor(let user, _): Payer(user: user.id)
-        case .insert, .block, .limitPages, .leaveTidying: .gateway
+        case .insert, .insertBytes, .block, .limitPages, .leaveTidying: .gateway
         }
+    }
+
+    static func bytes(of job: Job) -> Int {
+        if case .insertBytes(_, let bytes) = job { bytes } else { 0 }
     }
 
     func write(_ job: Job) throws(CacheError) {
         switch job {
-        case .insert(let number), .insertFor(_, let number, _):
+        case .insert(let number), .insertFor(_, let number, _), .insertBytes(let number, _):
             statement.bind(1, number)
             try statement.run()
         case .block(let body), .blockFor(_, let body):

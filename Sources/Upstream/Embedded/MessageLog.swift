@@ -60,6 +60,11 @@ final class MessageLog: BatchWork {
         return operation.rows
     }
 
+    static func bytes(of job: Job) -> Int {
+        guard case .perform(let operation, _, _) = job else { return 0 }
+        return operation.bytes
+    }
+
     static func payer(of job: Job) -> Payer { job.payer }
 
     func write(_ job: Job) throws(CacheError) {
