@@ -92,4 +92,13 @@ package struct Cached: Sendable, Hashable {
     package var standing: Coverage {
         Coverage(runs.filter { $0.asOf >= changesFrom }.map(\.run))
     }
+
+    /// The least `changesFrom` for a stream that begins at this position and reads on from there.
+    /// The stored one may be higher: when it was stored, newer changes had been told that were not
+    /// kept. They are read again, and if the log has lost them since, it never reaches the stored
+    /// value: every page of it would count as too old.
+    package func changesFrom(at position: Int) -> Int {
+        let outdated = runs.filter { $0.asOf < changesFrom }.map(\.asOf).max() ?? -1
+        return min(changesFrom, max(position, seen?.rev ?? 0, outdated + 1))
+    }
 }

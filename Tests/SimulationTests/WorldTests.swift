@@ -140,6 +140,18 @@ import Testing
         #expect(judged * 6 > count, "\(judged) answers in \(count) worlds")
     }
 
+    /// A gateway starts on a file that leaves out changes which a failover loses: it must not wait
+    /// for the log to reach them again before it fills a gap.
+    @Test func pagesOfALogThatLostItsEndAreTaken() {
+        let trial = Trial(
+            .replica, seed: 986_456, steps: 53,
+            without: [
+                .damages, .drops, .empties, .failures, .floors, .gateways, .readers, .reorders,
+                .repeated, .short, .stalls,
+            ])
+        if let violation = trial.violation() { Issue.record("\(violation)") }
+    }
+
     @Test func oneSeedIsShown() {
         guard let seed = Setting.seed else { return }
         let trial = Trial(

@@ -232,9 +232,14 @@ final class Sync {
     func found(_ stream: Stream, _ result: Result<Answer, RequestError>) {
         guard stream.replica?.noteLoaded() == true else { return }
         if stream.state == nil, case .success(.loaded(let loaded)) = result,
-            let cached = loaded.cached
+            var cached = loaded.cached
         {
             stream.begin(loaded, seen: cached.seen, after: questions.last)
+            let from = cached.changesFrom(at: loaded.head.rev)
+            if from < cached.changesFrom {
+                cached.changesFrom = from
+                store.hasChanges(from: from, of: stream)
+            }
             stream.replica?.adopt(cached, upTo: max(loaded.head.rev, loaded.record.rev))
             stream.entry.needsLast = !stream.holds(last: loaded.lastMessage)
             takeEarly(stream)

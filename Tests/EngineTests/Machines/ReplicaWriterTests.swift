@@ -164,6 +164,21 @@ import Wire
         #expect(copy.changesFrom == 7)
     }
 
+    /// What was told and not kept is read again after a start, and may be lost at the origin.
+    @Test func aStartReadsOnFromWhatTheFileCanProve() {
+        func from(_ cached: Cached, at position: Int) -> Int { cached.changesFrom(at: position) }
+        #expect(from(Cached(runs: [], changesFrom: 13), at: 1) == 1)
+        let seen = Cached(runs: [], changesFrom: 13, seen: MachineSamples.head(5))
+        #expect(from(seen, at: 1) == 5 && from(seen, at: 7) == 7)
+        // It never rises.
+        #expect(from(seen, at: 20) == 13)
+        // What is outdated stays so, and what is not does not count.
+        let outdated = Cached(
+            runs: [.init(.init(1, 2), asOf: 8), .init(.init(4, 6), asOf: 14)], changesFrom: 13)
+        #expect(from(outdated, at: 1) == 9 && from(outdated, at: 10) == 10)
+        #expect(from(Self.cached, at: 9) == 4)
+    }
+
     @Test func valuesOlderThanWhatTheCacheLeavesOutAreNotTaken() {
         var copy = ReplicaCopy()
         copy.begin(asOf: 7)
