@@ -128,12 +128,15 @@ package struct Fields {
         return ids
     }
 
-    private func id(_ value: RawJSON, _ name: String) throws(RequestError) -> String {
+    /// - Parameter name: only made for an error, since a list may have thousands of ids.
+    private func id(
+        _ value: RawJSON, _ name: @autoclosure () -> String
+    ) throws(RequestError) -> String {
         guard let text = value.string else {
-            throw refused(name, value, accepted: Identifier.accepted)
+            throw refused(name(), value, accepted: Identifier.accepted)
         }
         guard Identifier.isValid(text) else {
-            throw refused(name, seen: "no id", accepted: Identifier.accepted)
+            throw refused(name(), seen: "no id", accepted: Identifier.accepted)
         }
         return text
     }

@@ -51,6 +51,7 @@ struct MembershipChange {
             leaving.append(user)
             ruling.remove(user.exactID)
         }
+        present.reserveCapacity(present.count + change.join.count)
         for participant in change.join {
             if present.insert(participant.user.exactID).inserted {
                 joining.append(participant)
