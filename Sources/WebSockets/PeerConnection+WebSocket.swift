@@ -19,8 +19,8 @@ extension PeerConnection {
 
     private func receive(_ message: FrameDecoder.Message) {
         if case .close(let code) = message { return closeCame(code) }
-        if message.isFree { payToll() }
-        // After our own close frame, only the peer's matters.
+        // After our own close frame, only the peer's matters, and the rest is dropped.
+        if message.isFree || phase == .closing { payToll() }
         guard phase == .open else { return }
         switch message {
         case .text(let bytes): server.delegate?.received(id, bytes: bytes, isBinary: false)

@@ -70,7 +70,9 @@ final class PeerConnection {
         switch phase {
         case .head, .body, .answering, .responding: receiveHTTP(bytes)
         case .open, .closing: receiveFrames(bytes)
-        case .streaming, .lingering, .dead: break
+        // What is dropped costs its reading, and no other quota charges it.
+        case .streaming, .lingering: payToll()
+        case .dead: break
         }
     }
 

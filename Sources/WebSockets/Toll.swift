@@ -1,6 +1,7 @@
 /// A rate limit on what no other quota charges: pings, pongs, short fragments, requests without a
-/// key. Allows a burst, then a constant rate; above it the connection is not read for a moment, so
-/// that the rest waits with the peer. One number per connection. Pure.
+/// key, what a peer sends after its refusal or after our close frame. Allows a burst, then a
+/// constant rate; above it the connection is not read for a moment, so that the rest waits with
+/// the peer. One number per connection. Pure.
 struct Toll {
     static let perSecond = 50
     static let burst = 200

@@ -76,6 +76,39 @@ import Testing
         #expect(try client.receiveResponse().status == status)
     }
 
+    /// After the last word to a peer its input is only dropped, which is not for free either.
+    @Test func whoGoesOnSendingAfterARefusalIsHardlyRead() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port)
+        try client.send(String(repeating: "\r\n", count: 10))
+        #expect(try client.receiveResponse().status == 400)
+        var limit = timeval(tv_sec: 0, tv_usec: 100_000)
+        let length = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(client.descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, length)
+        let piece = [UInt8](repeating: 0x0A, count: 60_000)
+        var sent = 0
+        let began = ContinuousClock.now
+        // It is some gigabytes otherwise; buffers on the way hold a few megabytes.
+        while ContinuousClock.now - began < .seconds(2), sent < 200 << 20 {
+            if (try? client.send(piece)) != nil { sent += piece.count }
+        }
+        #expect(sent < 60 << 20, "\(sent) bytes were read")
+    }
+
+    @Test func whoGoesOnSendingAfterOurCloseFrameIsSlowed() throws {
+        let server = try TestServer()
+        let client = try RawClient(port: server.port)
+        try client.upgrade()
+        try client.sendText("hello")
+        _ = try client.receiveFrame()
+        let socket = server.onLoop { $0.echo.open[0] }
+        server.onLoop { $0.server.close(socket, code: 3000, reason: "enough") }
+        #expect(try client.receiveFrame().closeCode == 3000)
+        let frame = RawClient.masked(2, [1])
+        try client.send((0..<Toll.burst + 10).flatMap { _ in frame })
+        #expect(server.eventually { $0.server.connections[socket]?.isThrottled == true })
+    }
+
     @Test func oneRequestTooManyIsAnsweredWith503AndClosed() throws {
         var limits = ServerLimits()
         limits.httpConnections = 2
