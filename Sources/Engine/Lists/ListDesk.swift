@@ -72,7 +72,7 @@ final class ListDesk {
             var call = call
             if let stream = sync.streams[conversation.id], let replica = stream.replica {
                 call.era = replica.era
-                stream.reading.readership.expect(user.id)
+                stream.reading.readership.expect(user.id, at: stream.state?.position)
             }
             askOrigin(.conversation(conversation, reader: user), call)
         case .fetchParticipants(let conversation, let range):

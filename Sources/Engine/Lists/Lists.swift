@@ -189,7 +189,8 @@ final class Lists {
         }
         followers[user]?.beginReading(countReading())
         for id in follower.conversations where places <= Self.placeLimit {
-            streams[id]?.reading.readership.expect(user)
+            guard let stream = streams[id] else { continue }
+            stream.reading.readership.expect(user, at: stream.state?.position)
         }
         return readings
     }
@@ -206,10 +207,8 @@ final class Lists {
                 // A user who left and rejoined has another marker.
                 head.rev >= state.record.rev
             else { continue }
-            stream.reading.readership.adopt(reader, of: user, at: head, position: state.position)
-            if let activity = list.activity[id] {
-                stream.reading.readership.adopt(activity, at: head)
-            }
+            stream.reading.readership.adopt(
+                reader, active: list.activity[id], of: user, at: head, position: state.position)
         }
         followers[user]?.adopt(list.place, generation: generation)
         if followers[user]?.looks.futile == 0 { followers[user]?.looks.at = now }
@@ -220,12 +219,14 @@ final class Lists {
         guard let reader = view.reader, let stream = streams[view.record.id.id],
             let state = stream.state, view.head.rev >= state.record.rev
         else { return }
-        stream.reading.readership.adopt(reader, of: user, at: view.head, position: state.position)
+        var activity: Int64?
         // When a deleted message was sent is unknown.
-        guard view.lastMessage?.seq ?? 0 == view.head.seq else { return }
-        let sent = view.lastMessage?.createdAt.milliseconds ?? 0
+        if view.lastMessage?.seq ?? 0 == view.head.seq {
+            let sent = view.lastMessage?.createdAt.milliseconds ?? 0
+            activity = max(sent, view.record.updatedAt.milliseconds)
+        }
         stream.reading.readership.adopt(
-            max(sent, view.record.updatedAt.milliseconds), at: view.head)
+            reader, active: activity, of: user, at: view.head, position: state.position)
     }
 
     /// The origin answered how a user reads one conversation.
@@ -351,7 +352,7 @@ final class Lists {
 
     private func ask(_ conversation: ID, _ follower: ListFollower) {
         guard let stream = streams[conversation] else { return }
-        stream.reading.readership.expect(follower.user.id)
+        stream.reading.readership.expect(follower.user.id, at: stream.state?.position)
         sync.fetcher.ask(
             .reader(follower.user.id, FetchQueue.Subject(stream)),
             .conversation(stream.id, reader: follower.user), 1)

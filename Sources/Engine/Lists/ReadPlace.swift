@@ -11,6 +11,8 @@ struct LogChange {
     var isDeleted: Bool
     /// When the message was sent, in milliseconds; 0 for the record.
     var createdAt: Int64 = 0
+    /// The log's mark as of this change; nil if unknown, or if the log is in the cache itself.
+    var mark: String?
 }
 
 /// A user's reading state in one conversation as of a change of its log. A log's revs are dense, so

@@ -62,13 +62,16 @@ final class UnreadTotals {
     // MARK: - Changes
 
     /// A change of the stream's log, for those who count.
-    /// - Parameter message: its value, or a newer one that counts with its own change.
-    func note(_ message: EncodedMessage?, rev: Int, _ stream: Stream) {
+    /// - Parameters:
+    ///   - message: its value, or a newer one that counts with its own change.
+    ///   - mark: of a log that lives elsewhere, as of the change; nil if unknown.
+    func note(_ message: EncodedMessage?, rev: Int, mark: String?, _ stream: Stream) {
         guard !counts.isEmpty || stream.reading.readership.isFollowed else { return }
         let change = LogChange(
             rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
             isDeleted: message.map { $0.isDeleted && $0.rev <= rev } ?? false,
-            createdAt: message?.createdAt.milliseconds ?? 0)
+            createdAt: message?.createdAt.milliseconds ?? 0,
+            mark: mark)
         stream.reading.readership.note(change)
         guard !counts.isEmpty else { return }
         // A count that misses a change asks the origin.

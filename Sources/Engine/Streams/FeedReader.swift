@@ -157,12 +157,12 @@ final class FeedReader {
             if announcer.isWatched || !totals.isEmpty, !isElsewhere {
                 let stream = sync.stream(conversation)
                 stream.entry.isToBeAnnounced = true
-                totals.note(event.message, rev: head.rev, stream)
+                totals.note(event.message, rev: head.rev, mark: nil, stream)
                 if event.isBeginning { stream.entry.isNew = true }
             }
             return
         }
-        if !isElsewhere { totals.note(event.message, rev: head.rev, stream) }
+        if !isElsewhere { totals.note(event.message, rev: head.rev, mark: nil, stream) }
         guard let state = stream.state else {
             stream.waits.events.append(event)
             stream.entry.isToBeAnnounced = true

@@ -7,11 +7,29 @@ import Wire
 /// Owned by the stream; it knows neither the stream nor the engine. It restarts with each feed,
 /// since markers move without a change of the log.
 ///
+/// An answer counts only if its head is of the stream's own branch: after a failover the origin may
+/// answer from another one, with the same epoch and rev. The marks of the log tell them apart.
+///
 /// Changes are applied on demand: a message costs the same however many users read.
 struct Readership {
+    /// A change of the log in an answer, which the stream has yet to show in its own branch.
+    private struct Proof {
+        let rev: Int
+        let mark: String
+
+        init(_ head: Head) {
+            rev = head.rev
+            mark = head.mark
+        }
+    }
+
     private struct Reader {
         /// Nil until the origin has answered, or if later changes could not be followed.
         var place: ReadPlace?
+        /// What `place` waits for before it takes changes and is told; nil if nothing.
+        var proof: Proof?
+        /// The stream's position when the origin was asked last.
+        var asked: Head?
         /// The furthest read marker from the feed.
         var marked = 0
         /// The furthest read marker in an answer of the origin.
@@ -23,8 +41,9 @@ struct Readership {
     private var changes: [LogChange] = []
     /// How many changes are kept for readers that have not applied them.
     private static let limit = 64
-    /// Time of the log's last activity in milliseconds, and the change as of which that is known.
-    private var active: (rev: Int, moment: Int64)?
+    /// Time of the log's last activity in milliseconds, the change as of which that is known, and
+    /// what it waits for.
+    private var active: (rev: Int, moment: Int64, proof: Proof?)?
     /// The newest change that any answer of the origin has shown.
     private var shown = 0
     /// The participants, if a request asked for them.
@@ -70,6 +89,11 @@ struct Readership {
     mutating func remove(_ user: ID) { readers[user] = nil }
 
     private mutating func follow(_ user: ID) {
+        if let proof = readers[user]?.proof {
+            guard let isProven = isProven(proof) else { return }
+            readers[user]?.proof = nil
+            if !isProven { readers[user]?.place = nil }
+        }
         // If it can't follow, its rev stays below the stream's position and it gives no answer.
         _ = readers[user]?.place?.take(changes, by: user.text)
     }
@@ -77,10 +101,37 @@ struct Readership {
     /// If a change does not continue the known ones, its rev stays below the stream's position.
     private mutating func followActivity() {
         guard var active else { return }
+        if let proof = active.proof {
+            guard let isProven = isProven(proof) else { return }
+            guard isProven else { return self.active = nil }
+            active.proof = nil
+        }
         for change in changes where change.rev == active.rev + 1 {
-            active = (change.rev, max(active.moment, change.createdAt))
+            active = (change.rev, max(active.moment, change.createdAt), nil)
         }
         self.active = active
+    }
+
+    /// Whether the change is of the stream's branch; nil if the stream has not shown it.
+    /// - Parameter position: one of the stream's, now or before.
+    private func isProven(_ proof: Proof, at position: Head? = nil) -> Bool? {
+        if let position, position.rev == proof.rev { return position.mark == proof.mark }
+        let mark = changes.first { $0.rev == proof.rev }?.mark
+        return mark.map { $0 == proof.mark }
+    }
+
+    /// What an answer with this head has to wait for before it counts.
+    /// - Returns: false if it never will.
+    private func isTaken(
+        _ head: Head, at position: Head, asked: Head?, waits: inout Proof?
+    ) -> Bool {
+        let proof = Proof(head)
+        if let isProven = isProven(proof, at: position) ?? isProven(proof, at: asked) {
+            waits = nil
+            return isProven
+        }
+        waits = proof
+        return head.rev > position.rev
     }
 
     // MARK: - The origin
@@ -92,37 +143,49 @@ struct Readership {
         readers[user]?.shown = max(known.shown, reader.lastReadSeq)
     }
 
-    /// The origin answered when the log was last active, as of this head.
-    mutating func adopt(_ moment: Int64, at head: Head) {
-        followActivity()
-        guard active?.rev ?? 0 < head.rev else { return }
-        active = (head.rev, max(moment, active?.moment ?? 0))
-    }
-
     /// The origin is asked how the user reads.
-    mutating func expect(_ user: ID) {
-        if readers[user] == nil { readers[user] = Reader() }
+    /// - Parameter position: of the stream.
+    mutating func expect(_ user: ID, at position: Head?) {
+        readers[user, default: Reader()].asked = position
     }
 
     /// The origin answered; changes since `expect` are kept.
     /// - Parameters:
     ///   - head: of the log in that answer.
+    ///   - activity: when the log was last active, as of this head; nil if the answer lacks that.
     ///   - position: of the stream.
-    mutating func adopt(_ state: ReaderState, of user: ID, at head: Head, position: Head) {
+    mutating func adopt(
+        _ state: ReaderState, active activity: Int64?, of user: ID, at head: Head, position: Head
+    ) {
         guard let reader = readers[user], head.epoch == position.epoch else { return }
+        var waits: Proof?
+        guard isTaken(head, at: position, asked: reader.asked, waits: &waits) else { return }
+        if let activity { adopt(activity, at: head, waits) }
         var place = ReadPlace(head, state)
-        guard place.take(changes, by: user.text), place.rev >= position.rev,
-            place.mark(upTo: reader.marked)
-        else { return }
+        if waits == nil {
+            guard place.take(changes, by: user.text), place.rev >= position.rev else { return }
+        }
+        guard place.mark(upTo: reader.marked) else { return }
         readers[user]?.place = place
+        readers[user]?.proof = waits
+    }
+
+    private mutating func adopt(_ moment: Int64, at head: Head, _ waits: Proof?) {
+        followActivity()
+        guard active?.rev ?? 0 < head.rev else { return }
+        active = (head.rev, max(moment, active?.moment ?? 0), waits)
     }
 
     // MARK: - Answers
 
     /// The user's reading state at the stream's position; nil if unknown.
     mutating func state(of user: ID, at position: Head) -> ReaderState? {
+        if let proof = readers[user]?.proof, let isProven = isProven(proof, at: position) {
+            readers[user]?.proof = nil
+            if !isProven { readers[user]?.place = nil }
+        }
         follow(user)
-        guard let reader = readers[user], let place = reader.place,
+        guard let reader = readers[user], reader.proof == nil, let place = reader.place,
             place.epoch == position.epoch, place.rev == position.rev, place.rev >= shown,
             place.lastRead >= reader.shown, !place.mayCountTrimmed(below: position.floor)
         else { return nil }
@@ -137,7 +200,11 @@ struct Readership {
 
     /// The time of the log's last activity at the stream's position; nil if unknown.
     mutating func activity(at position: Head) -> Int64? {
+        if let proof = active?.proof, let isProven = isProven(proof, at: position) {
+            if isProven { active?.proof = nil } else { active = nil }
+        }
         followActivity()
+        guard active?.proof == nil else { return nil }
         return active.flatMap { $0.rev == position.rev ? $0.moment : nil }
     }
 }

@@ -35,7 +35,7 @@ final class ReplicaApplier {
             // A feed that reads what it reports may bring a newer value than the change's own.
             let mark = message.rev == head.rev ? head.mark : nil
             store.keep(message, mark: mark, asOf: head.rev, of: stream)
-            emit(.changed(stream, message, rev: head.rev))
+            emit(.changed(stream, message, rev: head.rev, mark: head.mark))
             // A feed that is out of order, or reads what it reports, may have brought a newer
             // value.
             let position = stream.state?.position.rev ?? 0
@@ -54,7 +54,7 @@ final class ReplicaApplier {
     /// A message has a new value, for subscribers and lists.
     func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
         stream.updateLast(message)
-        emit(.changed(stream, message, rev: message.rev))
+        emit(.changed(stream, message, rev: message.rev, mark: nil))
         fanout.tell(type, via, message, stream)
     }
 
@@ -68,7 +68,7 @@ final class ReplicaApplier {
         // The change that removed a user may lie in a hole below this one.
         let gone = stream.take(record, step, isNew: event?.isBeginning ?? false)
             .union((event?.removed ?? []).map(\.id)).map(\.text).sorted()
-        emit(.changed(stream, nil, rev: record.rev))
+        emit(.changed(stream, nil, rev: record.rev, mark: mark))
         emit(.removed(stream, fanout.remove(gone, from: stream)))
         fanout.tell(record, stream)
         emit(.left(stream, users: gone))

@@ -17,7 +17,7 @@ final class Sync {
         /// The stream moved, or no longer follows its log: answers to writes may be due.
         case release(Stream)
         /// A message, or slot 0 (nil), has a new value as of this change.
-        case changed(Stream, EncodedMessage?, rev: Int)
+        case changed(Stream, EncodedMessage?, rev: Int, mark: String?)
         /// Lists must show the conversation's current state.
         case list(Stream)
         /// There may be changes that this gateway does not know.

@@ -64,9 +64,9 @@ final class Coordinator {
         switch step {
         case .wake(let stream): desk.wake(stream)
         case .release(let stream): desk.releaseHeldReplies(stream)
-        case .changed(let stream, let message, let rev):
+        case .changed(let stream, let message, let rev, let mark):
             announcer.list(stream)
-            totals.note(message, rev: rev, stream)
+            totals.note(message, rev: rev, mark: mark, stream)
         case .list(let stream): announcer.list(stream)
         case .opened(let stream):
             lists.fellBehind(stream)

@@ -134,11 +134,10 @@ import Wire
 
     private static func readership() -> Readership {
         var readership = Readership()
-        readership.expect("ann".id)
+        readership.expect("ann".id, at: nil)
         let head = MachineSamples.head(5)
         let state = ReaderState(lastReadSeq: 3, unreadCount: 2)
-        readership.adopt(state, of: "ann".id, at: head, position: head)
-        readership.adopt(7, at: head)
+        readership.adopt(state, active: 7, of: "ann".id, at: head, position: head)
         return readership
     }
 
@@ -191,6 +190,82 @@ import Wire
         do {
             let seen = readership.state(of: ann, at: MachineSamples.head(6))?.unreadCount
             #expect(seen == 0)
+        }
+    }
+
+    /// After a failover the origin answers from a branch in which the same rev is another change.
+    @Test func anAnswerFromAnotherBranchDoesNotCount() {
+        let (ann, state) = ("ann".id, ReaderState(lastReadSeq: 3, unreadCount: 9))
+        let head = MachineSamples.head(5)
+        var readership = Self.readership()
+        readership.adopt(
+            state, active: 9000, of: ann, at: MachineSamples.head(5, mark: "other"), position: head)
+        var count = readership.state(of: ann, at: head)?.unreadCount
+        #expect(count == 2)
+        var activity = readership.activity(at: head)
+        #expect(activity == 7)
+        // Ahead of the stream, nobody knows yet whose it is.
+        readership.adopt(
+            state, active: 9000, of: ann, at: MachineSamples.head(6, mark: "other"), position: head)
+        readership.note(Self.change(6))
+        count = readership.state(of: ann, at: MachineSamples.head(6))?.unreadCount
+        #expect(count == nil)
+        activity = readership.activity(at: MachineSamples.head(6))
+        #expect(activity == nil)
+        // Nor is it followed where the stream passed by in one step.
+        readership.adopt(
+            state, active: 9000, of: ann, at: MachineSamples.head(7, mark: "other"),
+            position: MachineSamples.head(6))
+        readership.note(Self.change(8))
+        count = readership.state(of: ann, at: MachineSamples.head(8))?.unreadCount
+        #expect(count == nil)
+        activity = readership.activity(at: MachineSamples.head(8))
+        #expect(activity == nil)
+    }
+
+    /// What is ahead of the stream counts when the stream comes to the same mark, by a change or
+    /// by catching up, and is followed from there.
+    @Test(arguments: [true, false]) func anAnswerAheadOfTheStreamCountsFromItsMark(isNoted: Bool) {
+        let (ann, state) = ("ann".id, ReaderState(lastReadSeq: 3, unreadCount: 3))
+        var readership = Self.readership()
+        readership.adopt(
+            state, active: 60, of: ann, at: MachineSamples.head(6),
+            position: MachineSamples.head(5))
+        var count = readership.state(of: ann, at: MachineSamples.head(5))?.unreadCount
+        #expect(count == nil)
+        if isNoted {
+            var change = Self.change(6)
+            change.mark = "m6"
+            readership.note(change)
+            readership.note(Self.change(7))
+        } else {
+            count = readership.state(of: ann, at: MachineSamples.head(6))?.unreadCount
+            #expect(count == 3)
+            var activity = readership.activity(at: MachineSamples.head(6))
+            #expect(activity == 60)
+            readership.note(Self.change(7))
+            activity = readership.activity(at: MachineSamples.head(7))
+            #expect(activity == 70)
+        }
+        count = readership.state(of: ann, at: MachineSamples.head(7))?.unreadCount
+        #expect(count == 4)
+    }
+
+    /// An answer may be older than the stream: its mark is that of a change since, or of the place
+    /// where the stream was when the origin was asked.
+    @Test func anAnswerBehindTheStreamCountsIfItsMarkIsKnown() {
+        let (ann, state) = ("ann".id, ReaderState(lastReadSeq: 3, unreadCount: 2))
+        for mark in ["m5", "other"] {
+            var readership = Readership()
+            readership.expect(ann, at: MachineSamples.head(5))
+            readership.note(Self.change(6))
+            readership.adopt(
+                state, active: 50, of: ann, at: MachineSamples.head(5, mark: mark),
+                position: MachineSamples.head(6))
+            let count = readership.state(of: ann, at: MachineSamples.head(6))?.unreadCount
+            #expect(count == (mark == "m5" ? 3 : nil))
+            let activity = readership.activity(at: MachineSamples.head(6))
+            #expect(activity == (mark == "m5" ? 60 : nil))
         }
     }
 }
