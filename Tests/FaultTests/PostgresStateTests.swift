@@ -178,6 +178,11 @@ extension Faults {
 
         /// Whoever deletes rows by hand has a log that is not whole: it is never passed on as one.
         @Test func aRowThatSomebodyDeletedIsSaidSo() throws {
+            for _ in 0..<Faults.scale { try readWithoutARow() }
+            Faults.report("row deleted by hand, another gateway asks | runs \(Faults.scale)")
+        }
+
+        private func readWithoutARow() throws {
             let url = try server.database()
             let gateway = try gateway(url)
             let api = gateway.api()
@@ -206,6 +211,21 @@ extension Faults {
                 "messages where seq = 2", "messages where seq = 4", "changes where rev = 5",
             ])
         func whatWasMissedIsNotPassedOnWithoutARow(_ row: String) throws {
+            var (naming, recovery) = (Duration.zero, Duration.zero)
+            for _ in 0..<Faults.scale {
+                let told = try catchUpWithout(row)
+                (naming, recovery) = (max(naming, told.naming), max(recovery, told.recovery))
+            }
+            Faults.report(
+                "missed, and then deleted: \(row) | runs \(Faults.scale)"
+                    + " | named \(naming.text) s | recovered \(recovery.text) s")
+        }
+
+        /// - Returns: How long the gateway took to say so, and to fill the hole when the row was
+        ///   back.
+        private func catchUpWithout(
+            _ row: String
+        ) throws -> (naming: Duration, recovery: Duration) {
             let url = try server.database()
             let gateway = try gateway(url)
             let other = try self.gateway(url)
@@ -223,6 +243,7 @@ extension Faults {
                 "create table kept as select * from gapless.\(row); delete from gapless.\(row)",
                 in: url)
             try gateway.start()
+            var began = ContinuousClock.now
             let watcher = try Watcher(
                 gateway, "alice", ["c1"], before: ["c1": before.client.holder("c1")])
             try watcher.subscribe()
@@ -231,6 +252,7 @@ extension Faults {
                 try watcher.repeatRefused()
                 return gateway.log.contains("conversation c1 is damaged")
             }
+            let naming = ContinuousClock.now - began
             #expect(isNamed, "\(gateway.log.suffix(1500))")
             try watcher.client.pump()
             #expect(!watcher.isWhole(["c1": 0]))
@@ -240,12 +262,15 @@ extension Faults {
                 try gateway.health().json["upstream"][0]["trouble"].string?.contains("c1") == true)
             #expect(!gateway.log.contains("is whole again"))
             let table = row.prefix { $0 != " " }
+            began = .now
             try server.query("insert into gapless.\(table) select * from kept", in: url)
             #expect(try watcher.lives(to: ["c1": 7]), "\(gateway.log.suffix(1500))")
             let isMended = Deadline.standard.poll { gateway.log.contains("c1 is whole again") }
+            let recovery = ContinuousClock.now - began
             #expect(isMended)
             let truth = try api.learnChanges(of: "c1")
             #expect(watcher.judge(["c1": truth]) == [])
+            return (naming, recovery)
         }
 
         /// A gateway whose database has no schema for it ends at once, with the line to type. One

@@ -7,6 +7,8 @@ final class GatewayProcess {
 
     let port: Int
     let process: pid_t
+    /// Whether it keeps the log itself, so that what is in it ends with this object.
+    let isOrigin: Bool
     /// From its start until it was ready.
     private(set) var startSpan: Nanoseconds = 0
     private let operations: Operations
@@ -22,6 +24,7 @@ final class GatewayProcess {
         program: String, settings: [String], in directory: ScratchDirectory, on machine: Machine
     ) throws(BenchError) {
         self.directory = directory
+        isOrigin = !settings.contains { $0.hasPrefix("upstream.kind=") }
         port = try Socket.freePort()
         let internalPort = try Socket.freePort()
         operations = Operations(.loopback(internalPort))

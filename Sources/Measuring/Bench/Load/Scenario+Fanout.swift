@@ -20,6 +20,8 @@ struct FanoutPlan: Sendable {
     let warmUp: Nanoseconds
     let span: Nanoseconds
     let patience: Nanoseconds
+    /// What the conversations' names end with: an origin outside keeps those of earlier trials.
+    var trial = ""
 
     var name: String {
         let size = rooms == 1 ? "N=\(subscribers)" : "N=\(subscribers)/\(rooms)"
@@ -30,7 +32,9 @@ struct FanoutPlan: Sendable {
         }
     }
 
-    func conversation(_ room: Int) -> String { rooms == 1 ? "bench" : "bench-\(room)" }
+    func conversation(_ room: Int) -> String {
+        (rooms == 1 ? "bench" : "bench-\(room)") + trial
+    }
     func room(of subscriber: Int) -> Int { subscriber % rooms }
     func members(of room: Int) -> Int { (subscribers + rooms - 1 - room) / rooms }
 
@@ -104,8 +108,8 @@ extension Scenario {
             .init(name: "span", value: "MS", help: "how long to measure (2000)"),
             .init(name: "settle", value: "MS", help: "wait for the last deliveries (10000)"),
             .init(
-                name: "also", value: "KEY=VALUE", help: "the same with this setting too",
-                repeats: true),
+                name: "also", value: "KEY=VALUE …",
+                help: "the same with these settings too, between spaces", repeats: true),
             .init(
                 name: "peer", value: "NAME=URL[,URL]",
                 help: "a server that hands on what it gets, at the publishers' URL", repeats: true),
@@ -133,7 +137,7 @@ extension Scenario {
         let settle = try options.int("settle", default: 10_000, in: 100...600_000)
         var peers: [Peer] = []
         for text in options.all("peer") { peers.append(try Peer(text)) }
-        let variants = [[]] + options.all("also").map { [$0] }
+        let variants = [[]] + options.all("also").map { $0.split(separator: " ").map(String.init) }
         return loads.flatMap { load in
             let plan = FanoutPlan(
                 subscribers: subscribers, rooms: rooms, load: load, publishers: publishers,
@@ -165,6 +169,8 @@ extension Scenario {
         of plan: FanoutPlan, _ gateway: GatewayProcess, _ size: DeliverySize
     ) throws(BenchError) -> Trial {
         let swarm = try Swarm(port: gateway.port)
+        var plan = plan
+        if !gateway.isOrigin { plan.trial = "-\(String(Clock.now() & 0xFFFFFF, radix: 16))" }
         let base = try subscribe(plan, swarm, gateway)
         let run = FanoutRun(swarm, plan, base: base)
         var trial = try measure(run, plan) { () throws(BenchError) in try gateway.figures() }
