@@ -91,37 +91,45 @@ final class FilePlace: Sendable {
     /// - Throws: `CacheError` `foreign` if the file is not there any more, or not as this process
     ///   left it.
     func check() throws(CacheError) {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw refusal("it was removed while it was open", Self.bytesAreOpen)
-        }
-        guard File(status) == file else {
+        // The kernel is asked while no checkpoint begins or ends: an answer from before one that
+        // ended since would look like a change by somebody else.
+        let seen = state.withLock { look(&$0) }
+        switch seen {
+        case .asLeft: return
+        case .removed: throw refusal("it was removed while it was open", Self.bytesAreOpen)
+        case .replaced:
             throw refusal("another file was put in its place while it was open", Self.bytesAreOpen)
-        }
-        let stamp = Stamp(status)
-        var log = stat()
-        let hasLog = stat(path + "-wal", &log) == 0
-        let (isAsLeft, hasItsLog) = state.withLock { state in
-            if hasLog, state.log == nil { state.log = File(log) }
-            let hasItsLog = state.log == nil || hasLog && state.log == File(log)
-            if stamp == state.stamp || state.checkpoints > 0 { return (true, hasItsLog) }
-            // Its time alone may be another one.
-            guard stamp.size == state.stamp.size, Self.print(of: descriptor) == state.print else {
-                return (false, hasItsLog)
-            }
-            state.stamp = stamp
-            return (true, hasItsLog)
-        }
-        guard isAsLeft else {
+        case .written:
             throw refusal(
                 "something else wrote into it while it was open",
                 "what was acknowledged may be gone: stop, and restore a backup")
-        }
-        guard hasItsLog else {
+        case .withoutItsLog:
             throw refusal(
                 "its log of writes (-wal) was removed or replaced while it was open",
                 Self.bytesAreOpen)
         }
+    }
+
+    /// How the file is found.
+    private enum Seen { case asLeft, removed, replaced, written, withoutItsLog }
+
+    private func look(_ state: inout State) -> Seen {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return .removed }
+        guard File(status) == file else { return .replaced }
+        let stamp = Stamp(status)
+        if stamp != state.stamp, state.checkpoints == 0 {
+            // Its time alone may be another one.
+            guard stamp.size == state.stamp.size, Self.print(of: descriptor) == state.print else {
+                return .written
+            }
+            state.stamp = stamp
+        }
+        var log = stat()
+        let hasLog = stat(path + "-wal", &log) == 0
+        if hasLog, state.log == nil { state.log = File(log) }
+        let hasItsLog = state.log == nil || hasLog && state.log == File(log)
+        return hasItsLog ? .asLeft : .withoutItsLog
     }
 
     private static let bytesAreOpen =

@@ -1,0 +1,45 @@
+import Dispatch
+import Foundation
+import SQLite
+import Synchronization
+import Testing
+
+@testable import Cache
+
+/// The file as this process knows it, while one thread brings something into it and another looks.
+@Suite struct FilePlaceTests {
+    /// A look that began before a checkpoint and ended after it must not take it for a stranger's.
+    @Test func whatWeChangeIsNotTakenForSomebodyElses() throws {
+        let directory = FileManager.default.temporaryDirectory.path + "/gapless-place-\(UUID())"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let path = directory + "/file"
+        #expect(FileManager.default.createFile(atPath: path, contents: Data("a log".utf8)))
+        let place = try #require(FilePlace(path))
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        let isDone = Atomic<Bool>(false)
+        let looks = Atomic<Int>(0)
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            if thread == 0 {
+                for _ in 0..<300 {
+                    place.changing {
+                        file.seekToEndOfFile()
+                        file.write(Data("more".utf8))
+                    }
+                }
+                isDone.store(true, ordering: .sequentiallyConsistent)
+            } else {
+                while !isDone.load(ordering: .sequentiallyConsistent) {
+                    do throws(CacheError) { try place.check() } catch { Issue.record(error) }
+                    looks.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        #expect(looks.load(ordering: .relaxed) > 100)
+        // What somebody else brings in is noticed all the same.
+        file.seekToEndOfFile()
+        file.write(Data("another".utf8))
+        #expect(throws: CacheError.self) { try place.check() }
+    }
+}
