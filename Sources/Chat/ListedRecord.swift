@@ -1,3 +1,5 @@
+import JSON
+
 /// A record that a list holds once per id, in an order of its own: the element type of `merge`.
 ///
 /// Ids are compared byte by byte, as every store and every other client does; Swift's own `==`
@@ -120,7 +122,7 @@ struct RecordKey: Hashable, Sendable {
     init(_ id: String) { self.id = id }
 
     static func == (a: RecordKey, b: RecordKey) -> Bool {
-        a.id == b.id && a.id.utf8.elementsEqual(b.id.utf8)
+        a.id.hasSameBytes(as: b.id)
     }
 
     // Strings that differ only in composition share a hash: rare enough to leave to `==`.

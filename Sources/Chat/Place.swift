@@ -1,3 +1,5 @@
+import JSON
+
 /// A message's position in a list: `(seq, id)`; messages without a seq follow, by `(createdAt,
 /// id)`. A strict total order over messages with different ids.
 struct Place: Sendable, Comparable {
@@ -35,6 +37,6 @@ struct Place: Sendable, Comparable {
     }
 
     static func == (a: Place, b: Place) -> Bool {
-        a.number == b.number && a.moment == b.moment && a.id.utf8.elementsEqual(b.id.utf8)
+        a.number == b.number && a.moment == b.moment && a.id.hasSameBytes(as: b.id)
     }
 }

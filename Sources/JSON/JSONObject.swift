@@ -66,7 +66,9 @@ public struct JSONObject: Sendable {
 
     /// The value of a name; of duplicates, the last.
     public subscript(key: String) -> RawJSON? {
-        for member in members.reversed() where Self.isSame(member.key, key) { return member.value }
+        for member in members.reversed() where member.key.hasSameBytes(as: key) {
+            return member.value
+        }
         return nil
     }
 
@@ -79,9 +81,5 @@ public struct JSONObject: Sendable {
         }
         kept.reverse()
         return kept
-    }
-
-    private static func isSame(_ a: String, _ b: String) -> Bool {
-        a == b && a.utf8.elementsEqual(b.utf8)
     }
 }

@@ -7,17 +7,27 @@ extension JSONWriter {
     /// The boundaries of a coverage, newest run first.
     /// - Parameter ids: of the messages at the ends, as far as they are known.
     package mutating func boundaries(_ coverage: Coverage, _ ids: [Int: String]) {
+        boundaries(coverage) { ids[$0] }
+    }
+
+    private mutating func boundaries(_ coverage: Coverage, _ id: (Int) -> String?) {
         boundaries(
             coverage.runs.reversed().map { run in
                 Boundary(
-                    newest: .init(id: ids[run.high], seq: run.high),
-                    oldest: .init(id: ids[run.low], seq: run.low))
+                    newest: .init(id: id(run.high), seq: run.high),
+                    oldest: .init(id: id(run.low), seq: run.low))
             })
     }
 
     /// The boundaries of what the subscriber then holds.
     /// - Parameter ids: of the messages at the ends, unless a delta has them.
     package mutating func boundaries(of resume: Resume, _ ids: [Int: String]) {
+        // A table of all deltas costs more than to look for the ends of the usual one run in them.
+        guard resume.held.runs.count > 2 else {
+            return boundaries(resume.held) { seq in
+                resume.deltas.last { $0.message.seq == seq }?.message.id ?? ids[seq]
+            }
+        }
         var known = ids
         for delta in resume.deltas { known[delta.message.seq] = delta.message.id }
         boundaries(resume.held, known)

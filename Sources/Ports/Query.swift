@@ -192,15 +192,24 @@ package struct CatchUp: Sendable, Equatable {
         plan = nil
         let resume = resume(have, bytes: bytes, at: Timestamp(milliseconds: 0))
         if isConfirmed { plan = resume }
-        let known = Set(changed.map(\.seq)).union(tail.map(\.seq))
         var places: [Int] = []
         places.reserveCapacity(2 * resume.held.runs.count)
         for run in resume.held.runs {
-            if !known.contains(run.low) { places.append(run.low) }
-            if run.high > run.low, !known.contains(run.high) { places.append(run.high) }
+            places.append(run.low)
+            if run.high > run.low { places.append(run.high) }
         }
         // Messages that the holder has above this head were never seen here.
         places.removeAll { $0 > head.seq }
+        // A set of all messages costs more than to look for the ends of the usual one run in them.
+        if places.count <= 4 {
+            let known = [changed, tail]
+            places.removeAll { place in
+                known.contains { $0.contains { $0.seq == place } }
+            }
+        } else {
+            let known = Set(changed.map(\.seq)).union(tail.map(\.seq))
+            places.removeAll { known.contains($0) }
+        }
         return places
     }
 

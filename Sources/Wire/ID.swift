@@ -1,3 +1,5 @@
+import JSON
+
 /// The id of a conversation, a message or a user as a key: equal if the bytes are equal.
 ///
 /// Swift's strings are equal if they look alike ("é" in one scalar and in two); the protocol's ids
@@ -8,9 +10,7 @@ package struct ID: Sendable, Hashable {
 
     package init(_ text: String) { self.text = text }
 
-    package static func == (a: ID, b: ID) -> Bool {
-        a.text.utf8.elementsEqual(b.text.utf8)
-    }
+    package static func == (a: ID, b: ID) -> Bool { a.text.hasSameBytes(as: b.text) }
 
     /// Equal bytes are equal strings, so the string's own hash works.
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
@@ -22,5 +22,5 @@ extension String {
 
     /// Whether both are the same id, byte by byte. Swift treats strings that only look the same as
     /// equal; the store, and an issuer of tokens, treat them as two users.
-    package func isSameID(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    package func isSameID(_ other: String) -> Bool { hasSameBytes(as: other) }
 }

@@ -91,14 +91,20 @@ extension JSONWriter {
 
     package mutating func message(_ message: EncodedMessage) { raw(message.json) }
 
-    package mutating func deltas(_ deltas: some Sequence<EncodedDelta>) {
+    package mutating func deltas(_ deltas: [EncodedDelta]) {
         beginArray()
+        // Mostly all of them are of one kind: what comes before the message is encoded once.
+        var (kind, start): (EncodedDelta.Kind?, [UInt8]) = (nil, [])
         for delta in deltas {
-            beginObject()
-            member("type", string: delta.type.rawValue)
-            member("via", string: delta.via.rawValue)
-            member("message", raw: delta.message.json)
-            endObject()
+            if kind != delta.kind {
+                kind = delta.kind
+                start = delta.kind.start
+            }
+            raw(room: start.count + delta.message.json.count + 1) { text in
+                text.append(text: start.span)
+                text.append(text: delta.message.json.span)
+                text.append(UInt8(ascii: "}"))
+            }
         }
         endArray()
     }
@@ -189,4 +195,18 @@ extension Gap {
         text.append(contentsOf: #""}"#.utf8)
         return text
     }
+}
+
+extension EncodedDelta {
+    fileprivate struct Kind: Equatable {
+        let type: DeltaType
+        let via: Via
+
+        /// The beginning of a delta, up to its message.
+        var start: [UInt8] {
+            Array("{\"type\":\"\(type.rawValue)\",\"via\":\"\(via.rawValue)\",\"message\":".utf8)
+        }
+    }
+
+    fileprivate var kind: Kind { Kind(type: type, via: via) }
 }
