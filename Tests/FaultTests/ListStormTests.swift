@@ -15,6 +15,8 @@ extension Faults {
         /// In each conversation.
         private static let members = 100
         private static let conversations = users * listed / members
+        /// One Redis answers everybody.
+        private static let patience = Duration.seconds(600)
 
         /// What it came to, for each user.
         private struct Cost {
@@ -23,6 +25,8 @@ extension Faults {
             var commands = 0.0
             var reads = 0.0
             var time = Duration.zero
+            /// How often somebody was asked to come back later.
+            var refused = 0
         }
 
         /// A minute, so that `make faults` alone does it.
@@ -74,7 +78,9 @@ extension Faults {
             var tokens: [JSONValue] = []
             for user in users {
                 let client = try gateway.client(user)
-                tokens.append(try client.request("subscribeConversations")["token"])
+                let list = try client.request(
+                    "subscribeConversations", deadline: .after(Self.patience))
+                tokens.append(list["token"])
                 client.disconnect()
             }
             let api = gateway.api(learnsWrites: false)
@@ -94,8 +100,8 @@ extension Faults {
             let asked = try zip(clients, tokens).map {
                 try $0.send("subscribeConversations", ["since": $1])
             }
-            for (client, id) in zip(clients, asked) {
-                var answer = try client.result(of: id, .after(.seconds(60)))
+            for (place, client) in clients.enumerated() {
+                var answer = try answer(to: asked[place], client, tokens[place], &cost)
                 var bytes = answer.bytes.count
                 var changed = answer["conversations"].array?.count ?? 0
                 // Who is not told what changed walks through the list.
@@ -103,7 +109,7 @@ extension Faults {
                     var params: JSONValue = ["limit": 100]
                     repeat {
                         answer = try client.request(
-                            "fetchConversations", params, deadline: .after(.seconds(60)))
+                            "fetchConversations", params, deadline: .after(Self.patience))
                         bytes += answer.bytes.count
                         changed += answer["conversations"].array?.count ?? 0
                         params["cursor"] = answer["next"]
@@ -118,6 +124,23 @@ extension Faults {
             cost.reads = Double(after.reads - before.reads) / Double(users.count)
             for client in clients { client.disconnect() }
             return cost
+        }
+
+        /// The answer to who came back, who asks again as long as that is what he is told.
+        private func answer(
+            to id: Int, _ client: ChatTestClient, _ token: JSONValue, _ cost: inout Cost
+        ) throws -> JSONValue {
+            var id = id
+            while true {
+                do {
+                    return try client.result(of: id, .after(Self.patience))
+                } catch let refusal as ChatTestClient.RequestFailed
+                    where refusal.code == "origin_unavailable"
+                {
+                    cost.refused += 1
+                    id = try client.send("subscribeConversations", ["since": token])
+                }
+            }
         }
 
         /// Commands that Redis was sent, and how often it had something to read.
@@ -136,7 +159,7 @@ extension Faults {
                     + " | bytes a user: median \(middle(cost.bytes)), most \(cost.bytes.max() ?? 0)"
                     + " | conversations shown: median \(middle(cost.changed))"
                     + " | a user: commands \(Int(cost.commands)), reads of Redis \(cost.reads)"
-                    + " | all answered in \(cost.time.text) s")
+                    + " | all answered in \(cost.time.text) s, \(cost.refused) refusals")
         }
     }
 }
