@@ -79,12 +79,12 @@ package struct Record: Sendable, Hashable {
 }
 
 /// How a change of a message reached its sender: `protocol.md` 5.
-package enum Via: String, Sendable, Hashable {
+package enum Via: String, Sendable, Hashable, CaseIterable {
     case live, fill, replay, cache
 }
 
 /// The type of a change of a message.
-package enum DeltaType: String, Sendable, Hashable {
+package enum DeltaType: String, Sendable, Hashable, CaseIterable {
     case inserted, updated, deleted
 }
 

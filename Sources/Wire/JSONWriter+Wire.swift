@@ -93,13 +93,8 @@ extension JSONWriter {
 
     package mutating func deltas(_ deltas: [EncodedDelta]) {
         beginArray()
-        // Mostly all of them are of one kind: what comes before the message is encoded once.
-        var (kind, start): (EncodedDelta.Kind?, [UInt8]) = (nil, [])
         for delta in deltas {
-            if kind != delta.kind {
-                kind = delta.kind
-                start = delta.kind.start
-            }
+            let start = EncodedDelta.starts[delta.kind]
             raw(room: start.count + delta.message.json.count + 1) { text in
                 text.append(text: start.span)
                 text.append(text: delta.message.json.span)
@@ -198,15 +193,28 @@ extension Gap {
 }
 
 extension EncodedDelta {
-    fileprivate struct Kind: Equatable {
-        let type: DeltaType
-        let via: Via
-
-        /// The beginning of a delta, up to its message.
-        var start: [UInt8] {
+    /// The beginning of a delta of each kind, up to its message: encoded once.
+    fileprivate static let starts: [[UInt8]] = DeltaType.allCases.flatMap { type in
+        Via.allCases.map { via in
             Array("{\"type\":\"\(type.rawValue)\",\"via\":\"\(via.rawValue)\",\"message\":".utf8)
         }
     }
 
-    fileprivate var kind: Kind { Kind(type: type, via: via) }
+    /// Its place in `starts`.
+    fileprivate var kind: Int {
+        let type =
+            switch type {
+            case .inserted: 0
+            case .updated: 1
+            case .deleted: 2
+            }
+        let via =
+            switch via {
+            case .live: 0
+            case .fill: 1
+            case .replay: 2
+            case .cache: 3
+            }
+        return 4 * type + via
+    }
 }

@@ -6,10 +6,13 @@ import Testing
 /// The ways in which gateways and their Postgres can lose each other.
 enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
     case killed = "Postgres killed"
+    /// As an operator does it: a fast shutdown, and a start.
+    case restarted = "Postgres restarted"
     case terminated = "pg_terminate_backend of all"
     case cut = "link to Postgres cut"
     case refused = "link to Postgres refused"
     case stalled = "link to Postgres stalled"
+    case flapping = "link to Postgres flapping"
     case stopped = "Postgres stopped"
     /// The primary is killed while the standby lacks what it has not acknowledged yet.
     case promoted = "synchronous standby promoted"
@@ -28,7 +31,16 @@ enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
 
     var breaksFeeds: Bool { !isOfApplications }
 
-    var isOfTheLink: Bool { self == .cut || self == .refused || self == .stalled }
+    var isOfTheLink: Bool {
+        switch self {
+        case .cut, .refused, .stalled, .flapping: true
+        case .killed, .restarted, .terminated, .stopped, .promoted, .held, .deadlocked,
+            .conflicting:
+            false
+        }
+    }
+
+    var showsInReadiness: Bool { !isMomentary && self != .flapping }
 
     /// The feed and one connection are enough to be back; the others follow within their backoff
     /// of two seconds.
@@ -45,6 +57,7 @@ enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
     func begin(_ origin: LinkedPostgres) throws {
         switch self {
         case .killed, .promoted: origin.server.kill()
+        case .restarted: origin.server.stop()
         case .terminated:
             try origin.server.query(
                 """
@@ -54,6 +67,7 @@ enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
         case .cut: origin.proxy.cut()
         case .refused: origin.proxy.set(.refusing)
         case .stalled: origin.proxy.set(.stalled)
+        case .flapping: origin.proxy.set(.flapping)
         case .stopped: origin.server.sendToAll(SIGSTOP)
         case .held:
             try origin.runApplications([ApplicationScript.holding(seconds: Faults.isLong ? 60 : 3)])
@@ -74,8 +88,8 @@ enum PostgresOutage: String, CaseIterable, Sendable, LosslessOutage {
 
     func end(_ origin: LinkedPostgres) throws {
         switch self {
-        case .killed: try origin.server.restart()
-        case .refused, .stalled: origin.proxy.set(.open)
+        case .killed, .restarted: try origin.server.restart()
+        case .refused, .stalled, .flapping: origin.proxy.set(.open)
         case .stopped: origin.server.sendToAll(SIGCONT)
         case .promoted: try origin.pair?.promote()
         case .deadlocked: try origin.expect("deadlock detected")
