@@ -88,9 +88,10 @@ struct Readership {
     /// The user no longer takes part.
     mutating func remove(_ user: ID) { readers[user] = nil }
 
-    private mutating func follow(_ user: ID) {
+    /// - Parameter position: of the stream, if it is known; also below.
+    private mutating func follow(_ user: ID, at position: Head? = nil) {
         if let proof = readers[user]?.proof {
-            guard let isProven = isProven(proof) else { return }
+            guard let isProven = isProven(proof, at: position) else { return }
             readers[user]?.proof = nil
             if !isProven { readers[user]?.place = nil }
         }
@@ -99,10 +100,10 @@ struct Readership {
     }
 
     /// If a change does not continue the known ones, its rev stays below the stream's position.
-    private mutating func followActivity() {
+    private mutating func followActivity(at position: Head? = nil) {
         guard var active else { return }
         if let proof = active.proof {
-            guard let isProven = isProven(proof) else { return }
+            guard let isProven = isProven(proof, at: position) else { return }
             guard isProven else { return self.active = nil }
             active.proof = nil
         }
@@ -114,24 +115,10 @@ struct Readership {
 
     /// Whether the change is of the stream's branch; nil if the stream has not shown it.
     /// - Parameter position: one of the stream's, now or before.
-    private func isProven(_ proof: Proof, at position: Head? = nil) -> Bool? {
+    private func isProven(_ proof: Proof, at position: Head?) -> Bool? {
         if let position, position.rev == proof.rev { return position.mark == proof.mark }
         let mark = changes.first { $0.rev == proof.rev }?.mark
         return mark.map { $0 == proof.mark }
-    }
-
-    /// What an answer with this head has to wait for before it counts.
-    /// - Returns: false if it never will.
-    private func isTaken(
-        _ head: Head, at position: Head, asked: Head?, waits: inout Proof?
-    ) -> Bool {
-        let proof = Proof(head)
-        if let isProven = isProven(proof, at: position) ?? isProven(proof, at: asked) {
-            waits = nil
-            return isProven
-        }
-        waits = proof
-        return head.rev > position.rev
     }
 
     // MARK: - The origin
@@ -158,8 +145,10 @@ struct Readership {
         _ state: ReaderState, active activity: Int64?, of user: ID, at head: Head, position: Head
     ) {
         guard let reader = readers[user], head.epoch == position.epoch else { return }
-        var waits: Proof?
-        guard isTaken(head, at: position, asked: reader.asked, waits: &waits) else { return }
+        let proof = Proof(head)
+        let isProven = isProven(proof, at: position) ?? isProven(proof, at: reader.asked)
+        guard isProven ?? (head.rev > position.rev) else { return }
+        let waits = isProven == nil ? proof : nil
         if let activity { adopt(activity, at: head, waits) }
         var place = ReadPlace(head, state)
         if waits == nil {
@@ -172,19 +161,17 @@ struct Readership {
 
     private mutating func adopt(_ moment: Int64, at head: Head, _ waits: Proof?) {
         followActivity()
-        guard active?.rev ?? 0 < head.rev else { return }
-        active = (head.rev, max(moment, active?.moment ?? 0), waits)
+        // What is not proven may be of another branch.
+        let known = active?.proof == nil ? active : nil
+        guard known?.rev ?? 0 < head.rev else { return }
+        active = (head.rev, max(moment, known?.moment ?? 0), waits)
     }
 
     // MARK: - Answers
 
     /// The user's reading state at the stream's position; nil if unknown.
     mutating func state(of user: ID, at position: Head) -> ReaderState? {
-        if let proof = readers[user]?.proof, let isProven = isProven(proof, at: position) {
-            readers[user]?.proof = nil
-            if !isProven { readers[user]?.place = nil }
-        }
-        follow(user)
+        follow(user, at: position)
         guard let reader = readers[user], reader.proof == nil, let place = reader.place,
             place.epoch == position.epoch, place.rev == position.rev, place.rev >= shown,
             place.lastRead >= reader.shown, !place.mayCountTrimmed(below: position.floor)
@@ -200,10 +187,7 @@ struct Readership {
 
     /// The time of the log's last activity at the stream's position; nil if unknown.
     mutating func activity(at position: Head) -> Int64? {
-        if let proof = active?.proof, let isProven = isProven(proof, at: position) {
-            if isProven { active?.proof = nil } else { active = nil }
-        }
-        followActivity()
+        followActivity(at: position)
         guard active?.proof == nil else { return nil }
         return active.flatMap { $0.rev == position.rev ? $0.moment : nil }
     }

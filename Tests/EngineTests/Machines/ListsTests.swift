@@ -221,6 +221,12 @@ import Wire
         #expect(count == nil)
         activity = readership.activity(at: MachineSamples.head(8))
         #expect(activity == nil)
+        // It leaves nothing behind in what is known from the next answer.
+        readership.adopt(
+            state, active: 80, of: ann, at: MachineSamples.head(8),
+            position: MachineSamples.head(8))
+        activity = readership.activity(at: MachineSamples.head(8))
+        #expect(activity == 80)
     }
 
     /// What is ahead of the stream counts when the stream comes to the same mark, by a change or
