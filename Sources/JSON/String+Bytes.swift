@@ -1,8 +1,8 @@
 /// Strings by their bytes, as ids and names of JSON members are compared.
 extension String {
     /// Whether both have the same bytes. Strings are equal if they look alike, and their UTF-8 is
-    /// compared by an iterator of each: this takes a tenth of the time for the short ones that keys
-    /// and ids are.
+    /// compared by an iterator of each, which takes several times the instructions for the short
+    /// ones that keys and ids are.
     package func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return utf8.reading { own in

@@ -94,7 +94,7 @@ extension JSONWriter {
     package mutating func deltas(_ deltas: [EncodedDelta]) {
         beginArray()
         for delta in deltas {
-            let start = EncodedDelta.starts[delta.kind]
+            let start = delta.start
             raw(room: start.count + delta.message.json.count + 1) { text in
                 text.append(text: start.span)
                 text.append(text: delta.message.json.span)
@@ -194,27 +194,39 @@ extension Gap {
 
 extension EncodedDelta {
     /// The beginning of a delta of each kind, up to its message: encoded once.
-    fileprivate static let starts: [[UInt8]] = DeltaType.allCases.flatMap { type in
-        Via.allCases.map { via in
-            Array("{\"type\":\"\(type.rawValue)\",\"via\":\"\(via.rawValue)\",\"message\":".utf8)
+    private static let starts: [[UInt8]] = {
+        let (types, vias) = (DeltaType.allCases, Via.allCases)
+        var starts = [[UInt8]](repeating: [], count: types.count * vias.count)
+        for type in types {
+            for via in vias {
+                var json = JSONWriter()
+                json.beginObject()
+                json.member("type", string: type.rawValue)
+                json.member("via", string: via.rawValue)
+                json.key("message")
+                starts[place(type, via)] = json.bytes
+            }
         }
-    }
+        return starts
+    }()
 
-    /// Its place in `starts`.
-    fileprivate var kind: Int {
-        let type =
+    /// The beginning of this one.
+    fileprivate var start: [UInt8] { Self.starts[Self.place(type, via)] }
+
+    private static func place(_ type: DeltaType, _ via: Via) -> Int {
+        let row =
             switch type {
             case .inserted: 0
             case .updated: 1
             case .deleted: 2
             }
-        let via =
+        let column =
             switch via {
             case .live: 0
             case .fill: 1
             case .replay: 2
             case .cache: 3
             }
-        return 4 * type + via
+        return 4 * row + column
     }
 }

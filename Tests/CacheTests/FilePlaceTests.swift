@@ -10,11 +10,8 @@ import Testing
 @Suite struct FilePlaceTests {
     /// A look that began before a checkpoint and ended after it must not take it for a stranger's.
     @Test func whatWeChangeIsNotTakenForSomebodyElses() throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/gapless-place-\(UUID())"
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let path = directory + "/file"
+        let scratch = try Scratch()
+        let path = scratch.file()
         #expect(FileManager.default.createFile(atPath: path, contents: Data("a log".utf8)))
         let place = try #require(FilePlace(path))
         let file = try #require(FileHandle(forWritingAtPath: path))
