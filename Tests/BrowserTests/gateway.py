@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -19,19 +20,28 @@ API_KEY = "key-of-the-browser-tests"
 PATIENCE = 30
 
 
-#: Ports that were given out: the kernel may offer one that nobody listens on yet twice.
+#: Where `free_port` looks: below the ports that the kernel gives to whoever asks for any. One of
+#: those could go to a proxy or an outgoing connection before the server that was meant to have it
+#: listens; a proxy that got the port of its own target then connects to itself without end.
+PORTS = range(16000, 32000)
 _given = set()
 
 
 def free_port():
     """A port of the loopback that nobody uses. A gateway that starts again needs its own back."""
     while True:
+        port = random.choice(PORTS)
+        if port in _given:
+            continue
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port not in _given:
-            _given.add(port)
-            return port
+            # A connection that ended here a moment ago is in nobody's way.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        _given.add(port)
+        return port
 
 
 class Gateway:
