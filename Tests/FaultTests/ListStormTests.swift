@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -15,8 +16,10 @@ extension Faults {
         /// In each conversation.
         private static let members = 100
         private static let conversations = users * listed / members
+        /// So many ask for their first list at once, so that neither the gateway nor Redis waits.
+        private static let together = 16
         /// One Redis answers everybody.
-        private static let patience = Duration.seconds(600)
+        private static let patience = Duration.seconds(1800)
 
         /// What it came to, for each user.
         private struct Cost {
@@ -34,7 +37,7 @@ extension Faults {
             let redis = try RedisProcess(keeping: .nothing)
             let new = try GatewayProcess(
                 settings: Faults.settings.merging(["upstream.redis.url": redis.url]) { $1 })
-            try fill(new.api(learnsWrites: false))
+            try fill(new)
             let after = try cost(of: new, redis)
             report("this version", after)
             #expect(after.changed.allSatisfy { $0 > 0 && $0 < Self.listed / 10 })
@@ -59,30 +62,36 @@ extension Faults {
             report("0.1", try cost(of: old, redis))
         }
 
-        private func fill(_ api: ServerAPI) throws {
-            for number in 0..<Self.conversations {
-                let people = (0..<Self.members).map { place -> JSONValue in
-                    .string("u\((number * Self.members + place) % Self.users)")
+        private func fill(_ gateway: GatewayProcess) throws {
+            let (fillers, port) = (4, gateway.port)
+            let failed = Mutex<[any Error]>([])
+            DispatchQueue.concurrentPerform(iterations: fillers) { filler in
+                do {
+                    let api = ServerAPI(
+                        port: port, apiKey: GatewayProcess.apiKey, learnsWrites: false)
+                    for number in stride(from: filler, to: Self.conversations, by: fillers) {
+                        try fill(number, api)
+                    }
+                } catch {
+                    failed.withLock { $0.append(error) }
                 }
-                try ServerAPI.insist {
-                    try api.put("c\(number)", ["participants": .array(people)])
-                }
-                try ServerAPI.insist {
-                    try api.post(["author": "u0", "body": "first"], to: "c\(number)")
-                }
+            }
+            if let error = failed.withLock({ $0.first }) { throw error }
+        }
+
+        private func fill(_ number: Int, _ api: ServerAPI) throws {
+            let people = (0..<Self.members).map { place -> JSONValue in
+                .string("u\((number * Self.members + place) % Self.users)")
+            }
+            try ServerAPI.insist { try api.put("c\(number)", ["participants": .array(people)]) }
+            try ServerAPI.insist {
+                try api.post(["author": "u0", "body": "first"], to: "c\(number)")
             }
         }
 
         private func cost(of gateway: GatewayProcess, _ redis: RedisProcess) throws -> Cost {
             let users = (0..<Self.users).map { "u\($0)" }
-            var tokens: [JSONValue] = []
-            for user in users {
-                let client = try gateway.client(user)
-                let list = try client.request(
-                    "subscribeConversations", deadline: .after(Self.patience))
-                tokens.append(list["token"])
-                client.disconnect()
-            }
+            let tokens = try tokens(of: users, gateway)
             let api = gateway.api(learnsWrites: false)
             // Spread, so that every user has some of them.
             let parts = max(1, Self.users / Self.members)
@@ -124,6 +133,22 @@ extension Faults {
             cost.reads = Double(after.reads - before.reads) / Double(users.count)
             for client in clients { client.disconnect() }
             return cost
+        }
+
+        /// What everybody knows before it changes.
+        private func tokens(of users: [String], _ gateway: GatewayProcess) throws -> [JSONValue] {
+            var tokens: [JSONValue] = []
+            for first in stride(from: 0, to: users.count, by: Self.together) {
+                let clients = try users[first..<min(first + Self.together, users.count)].map {
+                    try gateway.client($0)
+                }
+                let asked = try clients.map { try $0.send("subscribeConversations") }
+                for (client, id) in zip(clients, asked) {
+                    tokens.append(try client.result(of: id, .after(Self.patience))["token"])
+                    client.disconnect()
+                }
+            }
+            return tokens
         }
 
         /// The answer to who came back, who asks again as long as that is what he is told.
