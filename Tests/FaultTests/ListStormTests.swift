@@ -106,27 +106,29 @@ extension Faults {
             let clients = try users.map { try gateway.client($0) }
             let before = try figures(redis)
             let began = ContinuousClock.now
-            let asked = try zip(clients, tokens).map {
+            var asked = try zip(clients, tokens).map {
                 try $0.send("subscribeConversations", ["since": $1])
             }
-            for (place, client) in clients.enumerated() {
-                var answer = try answer(to: asked[place], client, tokens[place], &cost)
-                var bytes = answer.bytes.count
-                var changed = answer["conversations"].array?.count ?? 0
-                // Who is not told what changed walks through the list.
-                if answer["complete"] != true {
-                    var params: JSONValue = ["limit": 100]
-                    repeat {
-                        answer = try client.request(
-                            "fetchConversations", params, deadline: .after(Self.patience))
-                        bytes += answer.bytes.count
-                        changed += answer["conversations"].array?.count ?? 0
-                        params["cursor"] = answer["next"]
-                    } while !answer["next"].isNull
+            var waiting = Array(clients.indices)
+            let deadline = Deadline.after(Self.patience)
+            while !waiting.isEmpty, !deadline.isOver {
+                // All of them, so that each goes on answering pings.
+                waiting = try waiting.filter { place in
+                    let client = clients[place]
+                    guard let answer = try answer(to: asked[place], client, &cost) else {
+                        return true
+                    }
+                    if let answer {
+                        try note(answer, client, &cost)
+                        return false
+                    }
+                    asked[place] = try client.send(
+                        "subscribeConversations", ["since": tokens[place]])
+                    return true
                 }
-                cost.bytes.append(bytes)
-                cost.changed.append(changed)
+                Thread.sleep(forTimeInterval: 0.1)
             }
+            #expect(waiting.isEmpty, "\(waiting.count) of \(clients.count) were not answered")
             cost.time = ContinuousClock.now - began
             let after = try figures(redis)
             cost.commands = Double(after.commands - before.commands) / Double(users.count)
@@ -151,21 +153,43 @@ extension Faults {
             return tokens
         }
 
-        /// The answer to who came back, who asks again as long as that is what he is told.
+        /// The answer to who came back, without waiting: nil if there is none yet, `.some(nil)` for
+        /// who is told to ask again.
         private func answer(
-            to id: Int, _ client: ChatTestClient, _ token: JSONValue, _ cost: inout Cost
-        ) throws -> JSONValue {
-            var id = id
-            while true {
-                do {
-                    return try client.result(of: id, .after(Self.patience))
-                } catch let refusal as ChatTestClient.RequestFailed
-                    where refusal.code == "origin_unavailable"
-                {
-                    cost.refused += 1
-                    id = try client.send("subscribeConversations", ["since": token])
-                }
+            to id: Int, _ client: ChatTestClient, _ cost: inout Cost
+        ) throws -> JSONValue?? {
+            try client.pump()
+            do {
+                return try client.result(of: id, .after(.zero))
+            } catch let refusal as ChatTestClient.RequestFailed
+                where refusal.code == "origin_unavailable"
+            {
+                cost.refused += 1
+                return .some(nil)
+            } catch is TestFailure {
+                return nil
             }
+        }
+
+        /// What the answer cost; who is not told what changed walks through the list.
+        private func note(
+            _ answer: JSONValue, _ client: ChatTestClient, _ cost: inout Cost
+        ) throws {
+            var answer = answer
+            var bytes = answer.bytes.count
+            var changed = answer["conversations"].array?.count ?? 0
+            if answer["complete"] != true {
+                var params: JSONValue = ["limit": 100]
+                repeat {
+                    answer = try client.request(
+                        "fetchConversations", params, deadline: .after(Self.patience))
+                    bytes += answer.bytes.count
+                    changed += answer["conversations"].array?.count ?? 0
+                    params["cursor"] = answer["next"]
+                } while !answer["next"].isNull
+            }
+            cost.bytes.append(bytes)
+            cost.changed.append(changed)
         }
 
         /// Commands that Redis was sent, and how often it had something to read.
