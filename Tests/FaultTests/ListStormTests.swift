@@ -115,13 +115,13 @@ extension Faults {
                 // All of them, so that each goes on answering pings.
                 waiting = try waiting.filter { place in
                     let client = clients[place]
-                    guard let answer = try answer(to: asked[place], client, &cost) else {
-                        return true
-                    }
-                    if let answer {
-                        try note(answer, client, &cost)
+                    try client.pump()
+                    guard let reply = client.takeReply(to: asked[place]) else { return true }
+                    guard reply["error"]["code"] == "origin_unavailable" else {
+                        try note(reply, client, &cost)
                         return false
                     }
+                    cost.refused += 1
                     asked[place] = try client.send(
                         "subscribeConversations", ["since": tokens[place]])
                     return true
@@ -153,29 +153,12 @@ extension Faults {
             return tokens
         }
 
-        /// The answer to who came back, without waiting: nil if there is none yet, `.some(nil)` for
-        /// who is told to ask again.
-        private func answer(
-            to id: Int, _ client: ChatTestClient, _ cost: inout Cost
-        ) throws -> JSONValue?? {
-            try client.pump()
-            do {
-                return try client.result(of: id, .after(.zero))
-            } catch let refusal as ChatTestClient.RequestFailed
-                where refusal.code == "origin_unavailable"
-            {
-                cost.refused += 1
-                return .some(nil)
-            } catch is TestFailure {
-                return nil
-            }
-        }
-
-        /// What the answer cost; who is not told what changed walks through the list.
+        /// What the reply cost; who is not told what changed walks through the list.
         private func note(
-            _ answer: JSONValue, _ client: ChatTestClient, _ cost: inout Cost
+            _ reply: JSONValue, _ client: ChatTestClient, _ cost: inout Cost
         ) throws {
-            var answer = answer
+            #expect(reply["error"].isNull, "\(reply["error"])")
+            var answer = reply["result"]
             var bytes = answer.bytes.count
             var changed = answer["conversations"].array?.count ?? 0
             if answer["complete"] != true {

@@ -18,10 +18,11 @@ import time
 import urllib.request
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "deploy"))
+sys.path[:0] = [str(REPOSITORY / "deploy"), str(REPOSITORY / "Tests/BrowserTests")]
 
 from demonstration.postgres import programs  # noqa: E402 (found by the line above)
 from demonstration.processes import redis_program  # noqa: E402
+from gateway import free_port  # noqa: E402
 
 KEY = "an-operators-key-of-forty-characters-0123"
 #: Fields that differ from run to run, as they are shown.
@@ -36,12 +37,6 @@ RESTLESS = re.compile(
     "uptime|cpu_seconds|resident|_seconds_bucket|_seconds_sum|_seconds_count|last_event_age"
     "|cache_bytes|log_lines|commits_total|committed_writes|cache_messages|open_descriptors"
     "|fetches_total")
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 def plain(text):
