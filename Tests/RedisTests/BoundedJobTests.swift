@@ -169,6 +169,26 @@ import Wire
         try subject.send("there is room again")
     }
 
+    @Test func deletingTheLastMessageWalksOverNoTombstones() throws {
+        try subject.conversation()
+        try subject.send("stays")
+        func delete(_ message: EncodedMessage) throws {
+            try subject.perform(.delete(conversation: "c1", id: message.id))
+        }
+        for number in 1...300 { try delete(try subject.send("goes \(number)")) }
+        let sent = try subject.send("goes too")
+        let before = (try calls("zscore"), try calls("zcount"))
+        try delete(sent)
+        // A search by halves; some for the check of the log.
+        #expect(try calls("zscore") - before.0 <= 4)
+        #expect((4...20).contains(try calls("zcount") - before.1))
+        guard case .conversation(let view) = try subject.ask(.conversation("c1")) else {
+            throw TestFailure("no conversation")
+        }
+        #expect(view.lastMessage?.seq == 1)
+        expectNoBreak()
+    }
+
     @Test func entriesOfAListThatLeadNowhereAreForgottenTogether() throws {
         try list(of: "dave", 3000, madeAt: 1000)
         let query = HistoryQuery.conversations(user: "dave", limit: 20, cursor: nil)

@@ -167,11 +167,14 @@ extension RedisScript {
           isDeleted = '1'
           redis.call('ZADD', DELETED, slot, slot)
           if log.last == place then
-            local last = place - 1
-            while last >= log.floor and redis.call('ZSCORE', DELETED, int(last)) do
-              last = last - 1
+            -- From the newest slot that is not deleted on, tombstones are as many as slots.
+            local low, high = math.max(log.floor, 1) - 1, place - 1
+            while low < high do
+              local middle = math.ceil((low + high) / 2)
+              local gone = redis.call('ZCOUNT', DELETED, int(middle), int(place - 1))
+              if gone < place - middle then low = middle else high = middle - 1 end
             end
-            log.last = last >= log.floor and last or 0
+            log.last = low >= log.floor and low or 0
           end
         end
         value = table.concat(
