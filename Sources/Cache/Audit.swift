@@ -78,7 +78,14 @@ extension Store {
             "a participant of no conversation",
             """
             SELECT m.cid, count(*), 0 FROM member AS m LEFT JOIN conversation AS c ON c.cid = m.cid
-            WHERE c.cid IS NULL OR (m.member = 1 AND c.removed > 0) GROUP BY m.cid
+            WHERE c.cid IS NULL OR (m.member = 1 AND c.removed IN (1, 2)) GROUP BY m.cid
+            """),
+        Fault(
+            "a message lies above where the search for the last one begins (message, begin)",
+            """
+            SELECT c.cid, m.seq, c.rest_up_to FROM conversation AS c JOIN message AS m
+                ON m.cid = c.cid AND m.seq > c.rest_up_to AND m.seq < c.last_seq
+            WHERE c.removed = 0 AND m.deleted = 0
             """),
     ]
 

@@ -7,7 +7,7 @@ import Wire
 package final class ConversationRows {
     private static let columns =
         "cid, id, epoch, seq, rev, mark, floor, record_rev, last_seq, activity,"
-        + " touched, members"
+        + " touched, members, rest_up_to"
 
     private let byID: Statement
     private let byNumber: Statement
@@ -17,6 +17,7 @@ package final class ConversationRows {
     private let listed: Statement
     private let listedBehind: Statement
     private let total: Statement
+    private let totalLeaving: Statement
     private let changed: Statement
     private let gone: Statement
     private let state: Statement
@@ -41,19 +42,26 @@ package final class ConversationRows {
             "SELECT cid FROM conversation WHERE people = ? AND removed = 0 ORDER BY cid DESC")
         let ofUser = """
             SELECT c.cid, c.activity FROM member AS m CROSS JOIN conversation AS c ON c.cid = m.cid
-            WHERE m.user = ? AND m.member = 1
+            WHERE m.user = ?1 AND m.member = 1 AND c.removed = 0
+            """
+        // A large conversation that was removed keeps its participants for a while.
+        let leaving = """
+            FROM conversation AS c CROSS JOIN member AS m ON m.cid = c.cid AND m.user = ?1
+            WHERE c.removed = 3 AND c.removed > 0 AND m.member = 1
             """
         let latestFirst = "ORDER BY c.activity DESC, c.cid DESC LIMIT ?"
         listed = try connection.prepare("\(ofUser) \(latestFirst)")
         listedBehind = try connection.prepare(
             "\(ofUser) AND (c.activity, c.cid) < (?, ?) \(latestFirst)")
         total = try connection.prepare("SELECT count(*) FROM member WHERE user = ? AND member = 1")
+        totalLeaving = try connection.prepare("SELECT count(*) \(leaving)")
         changed = try connection.prepare(
             "\(ofUser) AND (c.touched > ?2 OR m.touched > ?2) ORDER BY c.activity DESC, c.cid DESC")
         gone = try connection.prepare(
             """
             SELECT c.id FROM member AS m CROSS JOIN conversation AS c ON c.cid = m.cid
-            WHERE m.user = ? AND m.member = 0 AND m.touched > ?
+            WHERE m.user = ?1 AND m.member = 0 AND m.touched > ?2
+            UNION ALL SELECT c.id \(leaving) AND c.touched > ?2
             """)
         state = try connection.prepare("SELECT touched, mark, floor, messages FROM state")
     }
@@ -82,7 +90,8 @@ package final class ConversationRows {
                 floor: row.int(6)),
             recordRev: row.int(7), lastSeq: row.int(8),
             activity: Timestamp(milliseconds: row.int64(9)), touched: row.int(10),
-            members: row.isNull(11) ? nil : row.int(11))
+            members: row.isNull(11) ? nil : row.int(11),
+            restUpTo: row.isNull(12) ? nil : row.int(12))
     }
 
     /// Slot 0 without its participants.
@@ -153,7 +162,8 @@ package final class ConversationRows {
     /// - Throws: `CacheError`, if the file can't be read.
     package func total(_ user: String) throws(CacheError) -> Int {
         total.bind(1, user)
-        return try total.first { $0.int(0) } ?? 0
+        totalLeaving.bind(1, user)
+        return (try total.first { $0.int(0) } ?? 0) - (try totalLeaving.first { $0.int(0) } ?? 0)
     }
 
     /// The user's conversations that changed after the list's rev `rev`, latest activity first.

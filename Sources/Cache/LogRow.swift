@@ -11,7 +11,10 @@ package struct LogRow: Sendable, Hashable {
     /// The rev of slot 0.
     package var recordRev: Int
     /// The seq of the newest message that is not deleted; 0 if there is none.
-    package var lastSeq: Int
+    package private(set) var lastSeq: Int
+    /// Every message that is not deleted lies at or below it, except the last one; nil where that
+    /// is unknown.
+    package private(set) var restUpTo: Int?
     /// When the newest message came or the record changed: the order of lists. Messages never go
     /// back in time, so it is also the earliest `createdAt` of a new message.
     package var activity: Timestamp
@@ -23,7 +26,7 @@ package struct LogRow: Sendable, Hashable {
 
     package init(
         cid: Int, id: String, head: Head, recordRev: Int, lastSeq: Int, activity: Timestamp,
-        touched: Int, members: Int? = nil
+        touched: Int, members: Int? = nil, restUpTo: Int? = nil
     ) {
         self.cid = cid
         self.id = id
@@ -33,7 +36,23 @@ package struct LogRow: Sendable, Hashable {
         self.activity = activity
         self.touched = touched
         self.members = members
+        self.restUpTo = restUpTo
     }
+
+    /// A message that is not deleted is at this place now.
+    package mutating func show(_ seq: Int) {
+        if seq > lastSeq {
+            (restUpTo, lastSeq) = (lastSeq, seq)
+        } else if seq < lastSeq, let rest = restUpTo {
+            restUpTo = max(rest, seq)
+        }
+    }
+
+    /// All undeleted messages but the last lie below it: where the search for another last begins.
+    package var restEnd: Int { min(restUpTo ?? lastSeq, lastSeq - 1) + 1 }
+
+    /// The last message is no longer there, or deleted; now it is this one, 0 for none.
+    package mutating func hideLast(next: Int) { (restUpTo, lastSeq) = (nil, next) }
 }
 
 /// The fields of slot 0 that are not participants.

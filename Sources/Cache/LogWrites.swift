@@ -21,7 +21,7 @@ package final class LogWrites {
     private let connection: Connection
 
     private static let removal = """
-        UPDATE conversation SET removed = 1, touched = ?, updated_at = unixepoch() * 1000
+        UPDATE conversation SET removed = ?, touched = ?, updated_at = unixepoch() * 1000
         WHERE cid = ?
         """
 
@@ -43,7 +43,7 @@ package final class LogWrites {
         updateHead = try connection.prepare(
             """
             UPDATE conversation SET seq = ?, rev = ?, mark = ?, record_rev = ?, last_seq = ?,
-                activity = ?, touched = ?, members = ? WHERE cid = ?
+                activity = ?, touched = ?, members = ?, rest_up_to = ? WHERE cid = ?
             """)
         updateRecord = try connection.prepare(
             """
@@ -145,7 +145,8 @@ package final class LogWrites {
         updateHead.bind(6, log.activity.milliseconds)
         updateHead.bind(7, log.touched)
         updateHead.bind(8, log.members)
-        updateHead.bind(9, log.cid)
+        updateHead.bind(9, log.restUpTo)
+        updateHead.bind(10, log.cid)
         try updateHead.run()
     }
 
@@ -160,13 +161,16 @@ package final class LogWrites {
         try updateRecord.run()
     }
 
-    /// Marks the conversation as removed; its messages are purged later.
+    /// Marks the conversation as removed; its messages are purged later, and so are its
+    /// participants, if they are many.
     /// - Throws: `CacheError`, if the file can't be written.
     package func remove(_ log: LogRow) throws(CacheError) {
-        remove.bind(1, log.touched)
-        remove.bind(2, log.cid)
+        let isSmall = log.members.map { $0 <= Purge.chunk } ?? false
+        remove.bind(1, isSmall ? 1 : 3)
+        remove.bind(2, log.touched)
+        remove.bind(3, log.cid)
         try remove.run()
-        try members.leaveAll(log)
+        if isSmall { try members.leaveAll(log) }
     }
 
     // MARK: messages

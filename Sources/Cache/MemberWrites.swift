@@ -5,6 +5,7 @@ import SQLite
 /// The statements that write the participants of a log and their read markers, all inside a
 /// transaction of the writer. They know the table but no rules.
 package final class MemberWrites {
+    private let found: Statement
     private let join: Statement
     private let updateMember: Statement
     private let leave: Statement
@@ -12,6 +13,8 @@ package final class MemberWrites {
     private let raise: Statement
 
     init(_ connection: Connection) throws(CacheError) {
+        found = try connection.prepare(
+            "INSERT INTO member VALUES (?1, ?2, 1, ?3, ?4, 0, ?5, ?6, ?6, NULL, NULL, NULL, 0)")
         // A user who rejoins has read up to their own newest message, and no further.
         join = try connection.prepare(
             """
@@ -40,6 +43,24 @@ package final class MemberWrites {
                 sent = iif(?6, excluded.sent, coalesce(sent, last_read)),
                 touched = max(touched, ?5)
             """)
+    }
+
+    /// Adds all participants of a new log, whose places are those in `users`. The rows are written
+    /// in the order of the table and of its index by user, so that most go to a page that is at
+    /// hand.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func found(
+        _ users: [String], admins: Set<[UInt8]>, _ log: LogRow, at: Timestamp
+    ) throws(CacheError) {
+        found.bind(1, log.cid)
+        found.bind(5, log.touched)
+        found.bind(6, at.milliseconds)
+        for (place, user) in users.enumerated().sorted(by: { $0.element < $1.element }) {
+            found.bind(2, user)
+            found.bind(3, admins.contains(Array(user.utf8)))
+            found.bind(4, place + 1)
+            try found.run()
+        }
     }
 
     /// Adds a participant, after all others.

@@ -256,12 +256,13 @@ package final class MessageRows {
 
     // MARK: counts
 
-    /// The seq of the newest message below `seq` that is not deleted; 0 if there is none.
+    /// Finds the log's last message anew, now that it is deleted. What is walked over once is not
+    /// walked over again.
     /// - Throws: `CacheError`, if the file can't be read.
-    package func newestUndeleted(_ cid: Int, below seq: Int) throws(CacheError) -> Int {
-        undeleted.bind(1, cid)
-        undeleted.bind(2, seq)
-        return try undeleted.first { $0.int(0) } ?? 0
+    package func hideLast(of log: inout LogRow) throws(CacheError) {
+        undeleted.bind(1, log.cid)
+        undeleted.bind(2, log.restEnd)
+        log.hideLast(next: try undeleted.first { $0.int(0) } ?? 0)
     }
 
     /// The number of deleted messages above a seq.

@@ -3,8 +3,8 @@ import SQLite
 /// Deletes the rows of removed conversations in small pieces. Removing a conversation of any size
 /// is one short transaction, and its rows are purged when the writer is idle.
 package final class Purge {
-    /// The messages deleted in one piece: some milliseconds of work, the longest that a purge can
-    /// delay a job.
+    /// The messages or participants of one piece: some milliseconds of work, the longest that a
+    /// purge can delay a job.
     package static let chunk = 500
 
     /// How many removed conversations are remembered at least, and all those removed within a day,
@@ -19,14 +19,15 @@ package final class Purge {
     private let deleteCoverage: Statement
     private let finish: Statement
     private let forgotten: Statement
-    private let deleteMembers: Statement
     private let deleteConversation: Statement
     private let raiseFloor: Statement
     private let uncount: Statement
+    private let members: MemberPurge
     private let connection: Connection
 
     package init(_ connection: Connection) throws(CacheError) {
         self.connection = connection
+        members = try MemberPurge(connection)
         // The index has only removed conversations, and SQLite uses it only if the query says so
         // too.
         next = try connection.prepare(
@@ -45,7 +46,6 @@ package final class Purge {
             SELECT cid, touched, updated_at < (unixepoch() - 86400) * 1000 FROM conversation
             WHERE removed = 2 AND removed > 0 ORDER BY touched DESC LIMIT 1 OFFSET ?
             """)
-        deleteMembers = try connection.prepare("DELETE FROM member WHERE cid = ?")
         deleteConversation = try connection.prepare("DELETE FROM conversation WHERE cid = ?")
         raiseFloor = try connection.prepare("UPDATE state SET floor = max(floor, ?)")
         uncount = try connection.prepare("UPDATE state SET messages = messages - ?")
@@ -54,6 +54,7 @@ package final class Purge {
     /// Does one piece; false if there was nothing left to do.
     /// - Throws: `CacheError`, if the file can't be written.
     package func step() throws(CacheError) -> Bool {
+        if try members.letGo() { return true }
         guard let cid = try next.first({ $0.int(0) }) else { return try forget() }
         lowest.bind(1, cid)
         if let first = try lowest.first({ $0.int(0) }) {
@@ -79,7 +80,7 @@ package final class Purge {
         guard let found, found.isOld else { return false }
         raiseFloor.bind(1, found.touched)
         try raiseFloor.run()
-        try run(deleteMembers, found.cid)
+        guard try members.forget(found.cid) else { return true }
         try run(deleteConversation, found.cid)
         return true
     }
@@ -87,5 +88,60 @@ package final class Purge {
     private func run(_ statement: borrowing Statement, _ cid: Int) throws(CacheError) {
         statement.bind(1, cid)
         try statement.run()
+    }
+}
+
+/// Purges the participants of removed conversations, in pieces as well.
+private final class MemberPurge {
+    private let crowded: Statement
+    private let leave: Statement
+    private let left: Statement
+    private let forget: Statement
+    private let connection: Connection
+
+    init(_ connection: Connection) throws(CacheError) {
+        self.connection = connection
+        crowded = try connection.prepare(
+            """
+            SELECT cid, touched FROM conversation WHERE removed = 3 AND removed > 0
+            ORDER BY touched LIMIT 1
+            """)
+        leave = try connection.prepare(
+            """
+            UPDATE member SET member = 0, admin = 0, touched = ?2 WHERE cid = ?1 AND user IN (
+                SELECT user FROM member WHERE cid = ?1 AND member = 1 LIMIT \(Purge.chunk))
+            """)
+        left = try connection.prepare("UPDATE conversation SET removed = 1 WHERE cid = ?")
+        forget = try connection.prepare(
+            """
+            DELETE FROM member WHERE cid = ?1 AND user IN (
+                SELECT user FROM member WHERE cid = ?1 LIMIT \(Purge.chunk))
+            """)
+    }
+
+    /// Does one piece of what a large removed conversation left: its participants take part no
+    /// more.
+    /// - Returns: false if there was nothing left to do.
+    /// - Throws: `CacheError`, if the file can't be written.
+    func letGo() throws(CacheError) -> Bool {
+        let found = try crowded.first { (cid: $0.int(0), touched: $0.int(1)) }
+        guard let (cid, touched) = found else { return false }
+        leave.bind(1, cid)
+        leave.bind(2, touched)
+        try leave.run()
+        if connection.changes < Purge.chunk {
+            left.bind(1, cid)
+            try left.run()
+        }
+        return true
+    }
+
+    /// Deletes a piece of the rows.
+    /// - Returns: whether these were all of them.
+    /// - Throws: `CacheError`, if the file can't be written.
+    func forget(_ cid: Int) throws(CacheError) -> Bool {
+        forget.bind(1, cid)
+        try forget.run()
+        return connection.changes < Purge.chunk
     }
 }

@@ -27,7 +27,8 @@ package final class ReplicaStatements {
             """
             UPDATE conversation SET seq = ?, rev = ?, mark = ?, floor = ?, record_rev = ?,
                 last_seq = ?, activity = ?, touched = ?, changes_from = ?, held = ?,
-                record_mark = ?, seen_seq = ?, seen_rev = ?, seen_mark = ?, members = ?
+                record_mark = ?, seen_seq = ?, seen_rev = ?, seen_mark = ?, members = ?,
+                rest_up_to = ?
             WHERE cid = ?
             """)
         insert = try connection.prepare(
@@ -79,7 +80,8 @@ package final class ReplicaStatements {
         update.bind(13, replica.seen?.rev)
         update.bind(14, replica.seen?.mark)
         update.bind(15, log.members)
-        update.bind(16, log.cid)
+        update.bind(16, log.restUpTo)
+        update.bind(17, log.cid)
         try update.run()
     }
 

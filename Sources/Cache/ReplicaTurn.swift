@@ -292,11 +292,12 @@ final class ReplicaTurn {
             entry.replica.held += 1
             entry.log.activity = max(entry.log.activity, message.createdAt)
         }
-        if !message.isDeleted, message.seq >= entry.log.lastSeq {
-            entry.log.lastSeq = message.seq
-            try list(&entry)
-        } else if message.isDeleted, message.seq == entry.log.lastSeq {
-            entry.log.lastSeq = try rows.messages.newestUndeleted(cid, below: message.seq)
+        let isLast = message.seq >= entry.log.lastSeq
+        if !message.isDeleted {
+            entry.log.show(message.seq)
+            if isLast { try list(&entry) }
+        } else if message.seq == entry.log.lastSeq {
+            try rows.messages.hideLast(of: &entry.log)
             try list(&entry)
         }
     }
@@ -326,7 +327,7 @@ final class ReplicaTurn {
     private func clear(_ outcome: Trim.Outcome, _ entry: inout Entry) throws(CacheError) {
         entry.replica.held -= outcome.messages
         guard 0 < entry.log.lastSeq, entry.log.lastSeq < outcome.floor else { return }
-        entry.log.lastSeq = 0
+        entry.log.hideLast(next: 0)
         try list(&entry)
     }
 }

@@ -4,9 +4,9 @@ import SQLite
 /// own. A released migration never changes; a new one is appended.
 ///
 /// How the tables represent the log of `protocol.md` 1:
-/// - `conversation` is slot 0 with the log's head. A removed one keeps its row (`removed` is 1
-///   while its messages are being purged, 2 after), so that lists can report the removal; its id is
-///   free at once.
+/// - `conversation` is slot 0 with the log's head. A removed one keeps its row (`removed` is 3
+///   while its participants are being purged, if they are many, 1 while its messages are, 2 after),
+///   so that lists can report the removal; its id is free at once.
 /// - `message` is the slots from 1 on, by place: a page is one walk along the primary key, which is
 ///   why the table has no rowid. `json` is the whole message as it is sent, `sent` the hash of what
 ///   its author first sent.
@@ -22,7 +22,7 @@ enum Schema {
     /// "GPLS": identifies the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second, third, fourth, fifth, sixth]
+    static let migrations = [first, second, third, fourth, fifth, sixth, seventh]
 
     /// Migrates the file to the newest version.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or SQLite's failure.
@@ -179,5 +179,12 @@ enum Schema {
     /// The number of participants; NULL until the record first changes after this migration.
     private static let sixth = """
         ALTER TABLE conversation ADD COLUMN members INTEGER;
+        """
+
+    /// Every message that is not deleted lies at or below it, except the last one; NULL where that
+    /// is unknown. Without it each deletion of the last message would walk over all tombstones
+    /// below.
+    private static let seventh = """
+        ALTER TABLE conversation ADD COLUMN rest_up_to INTEGER;
         """
 }

@@ -120,6 +120,8 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private var retryIsDue = false
     private let checkpoints: Checkpoints
     private var pages = PagesSinceCheckpoint()
+    /// Batches since the last idle work.
+    private var untidied = 0
 
     /// A writer with a connection of its own.
     /// - Parameters:
@@ -214,7 +216,15 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     // MARK: on the queue
 
     private func turn() {
-        if let first = takeNext() { run(first) } else { tidy() }
+        // Idle work gets a turn of its own beside jobs that never end: without it the file would
+        // grow, and what was removed would lie about, for as long as they last.
+        if untidied < Self.tidyInterval, let first = takeNext() {
+            untidied += 1
+            run(first)
+        } else {
+            untidied = 0
+            tidy()
+        }
         let isWorkLeft = work?.isTidyingDue == true && isWritable
         let isDone = waiting.withLock { waiting in
             waiting.isScheduled = isWorkLeft || !waiting.jobs.isEmpty
@@ -277,6 +287,9 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         }
         return rest
     }
+
+    /// The most batches between two pieces of idle work.
+    static var tidyInterval: Int { 32 }
 
     private func tidy() {
         guard let work, work.isTidyingDue, isWritable else { return }

@@ -65,4 +65,60 @@ import Testing
         for table in ["message", "incarnation", "coverage"] { #expect(try count(table) == 0) }
         #expect(try count("member") == 1, "the list still says that it is gone")
     }
+
+    @Test func manyParticipantsGoInPiecesAndNoListHasTheConversation() throws {
+        try insertRemoved(1, state: 0)
+        let members = 2 * Purge.chunk + 200
+        try connection.execute(
+            """
+            UPDATE member SET member = 1, place = \(members), touched = 0;
+            WITH RECURSIVE n (i) AS (
+                SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(members) - 1)
+            INSERT INTO member SELECT 1, 'user-' || i, 1, 0, i, 0, 0, 0, 0, NULL, NULL, NULL, 0
+            FROM n;
+            UPDATE conversation SET members = \(members);
+            """)
+        let rows = try ConversationRows(connection)
+        #expect(try rows.listed("a", behind: nil, limit: 10).count == 1)
+        var log = try #require(try rows.log("c1"))
+        log.touched = 2
+        try connection.execute("UPDATE state SET touched = 2")
+        try LogWrites(connection).remove(log)
+        let purge = try Purge(connection)
+        var pieces: [Int] = []
+        var present = members
+        while present > 0 {
+            for user in ["a", "user-1", "user-700"] {
+                #expect(try rows.listed(user, behind: nil, limit: 10).isEmpty)
+                #expect(try rows.changed(user, since: 0).isEmpty)
+                #expect(try rows.total(user) == 0)
+                #expect(try rows.gone(user, since: 1) == ["c1"])
+                #expect(try rows.gone(user, since: 2).isEmpty)
+            }
+            #expect(try store.audit() == [])
+            #expect(try purge.step())
+            let left = try connection.integer("SELECT count(*) FROM member WHERE member = 1") ?? 0
+            pieces.append(present - left)
+            present = left
+        }
+        #expect(pieces == [Purge.chunk, Purge.chunk, 200])
+        while try purge.step() {}
+        #expect(try store.audit() == [])
+        #expect(try rows.gone("a", since: 1) == ["c1"])
+
+        // A day later and 10,000 removals on, its members are forgotten in pieces too.
+        try connection.execute(
+            """
+            WITH RECURSIVE n (i) AS (
+                SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < \(Purge.removedLimit) + 1)
+            INSERT INTO conversation (cid, id, removed, epoch, seq, rev, mark, floor, record_rev,
+                last_seq, activity, touched, metadata, created_at, updated_at)
+            SELECT i, 'c' || i, 2, 'e', 0, 1, 'm', 1, 1, 0, 0, i + 1, '{}', 0, 0 FROM n;
+            UPDATE conversation SET updated_at = 0;
+            """)
+        var kept: [Int] = []
+        while try purge.step() { kept.append(try count("member")) }
+        #expect(kept == [members - Purge.chunk, members - 2 * Purge.chunk, 0])
+        #expect(try rows.list().floor == 2)
+    }
 }

@@ -100,6 +100,7 @@ import Wire
                 ALTER TABLE conversation DROP COLUMN created_by;
                 ALTER TABLE member DROP COLUMN sent;
                 ALTER TABLE conversation DROP COLUMN members;
+                ALTER TABLE conversation DROP COLUMN rest_up_to;
                 PRAGMA user_version = 1;
                 INSERT INTO conversation (cid, id, epoch, seq, rev, mark, floor, record_rev,
                     last_seq, activity, touched, metadata, created_at, updated_at)
@@ -132,6 +133,7 @@ import Wire
         ("UPDATE state SET messages = 3", "the messages are counted wrong"),
         ("UPDATE conversation SET members = 7", "those who take part are counted wrong"),
         ("UPDATE conversation SET last_seq = 3", "the last message is another one"),
+        ("UPDATE conversation SET rest_up_to = 1", "where the search for the last one begins"),
         ("UPDATE conversation SET floor = 3", "lies below the floor"),
         ("UPDATE message SET rev = 4 WHERE seq = 7", "two slots have one rev"),
         ("UPDATE conversation SET record_rev = 4", "two slots have one rev"),

@@ -217,6 +217,34 @@ import Wire
         writer.stop()
         #expect(journal.tidied == 3)
     }
+
+    @Test func whatNobodyWaitsForIsDoneBesideJobsWithoutEnd() throws {
+        // A batch for each job.
+        let chain = Chain(try writer(try scratch.store(), slice: .zero), journal)
+        _ = chain.writer.submit([.leaveTidying(3), .block { chain.goOn() }])
+        journal.waitForTidying(count: 3)
+        chain.writer.stop()
+        #expect(chain.left > 0)
+    }
+}
+
+/// Jobs of which each leaves another one, until there is nothing to tidy up.
+private final class Chain: Sendable {
+    let writer: Writer<Ledger>
+    private let journal: Journal
+    private let rest = Atomic(10_000)
+
+    init(_ writer: Writer<Ledger>, _ journal: Journal) {
+        self.writer = writer
+        self.journal = journal
+    }
+
+    var left: Int { rest.load(ordering: .relaxed) }
+
+    func goOn() {
+        guard journal.tidied < 3, rest.subtract(1, ordering: .relaxed).newValue > 0 else { return }
+        _ = writer.submit([.block { self.goOn() }])
+    }
 }
 
 /// What the writer's queue did, for the test's thread to look at.

@@ -1,6 +1,8 @@
+import Cache
 import Chat
 import JSON
 import Ports
+import SQLite
 import Testing
 import Upstream
 import Wire
@@ -36,6 +38,39 @@ import Wire
         #expect(head.seq == 5 && head.rev == 6 && head.floor == 1)
         let read = try origin.page(PageRequest(order: .asc)).messages
         #expect(try read.map { try $0.message().body } == (1...5).map { "hello \($0)" })
+    }
+
+    /// Otherwise who sends and deletes, again and again, makes each deletion dearer for all.
+    @Test func deletingTheLastMessageWalksOverNoTombstoneTwice() throws {
+        let first = try origin.send("stays")
+        let second = try origin.send("goes at last")
+        for number in 1...50 {
+            let sent = try origin.send("goes \(number)")
+            _ = try delete(sent.id, by: .user(sent.author))
+            try expect(last: second.seq, rest: nil)
+        }
+        let last = try origin.send("stays too")
+        try expect(last: last.seq, rest: second.seq)
+        _ = try delete(second.id, by: .user(second.author))
+        try expect(last: last.seq, rest: second.seq)
+        _ = try delete(last.id, by: .user(last.author))
+        try expect(last: first.seq, rest: nil)
+        try origin.restart()
+        try expect(last: first.seq, rest: nil)
+        _ = try delete(first.id, by: .user(first.author))
+        try expect(last: 0, rest: nil)
+        let again = try origin.send("again")
+        try expect(last: again.seq, rest: 0)
+    }
+
+    /// The last message of the log, and up to where the others that are not deleted lie.
+    private func expect(
+        last: Int, rest: Int?, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let connection = try Connection(path: origin.directory + "/gapless.db", access: .readOnly)
+        let log = try #require(try ConversationRows(connection).log("c1"))
+        #expect(log.lastSeq == last, sourceLocation: location)
+        #expect(log.restUpTo == rest, sourceLocation: location)
     }
 
     @Test func theFeedTellsEachChangeWithTheHeadRightAfterIt() throws {

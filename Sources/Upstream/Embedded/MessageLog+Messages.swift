@@ -53,7 +53,7 @@ extension MessageLog {
     ) throws(CacheError) -> EncodedMessage {
         try advance(&log)
         log.head.seq += 1
-        log.lastSeq = log.head.seq
+        log.show(log.head.seq)
         let content = message.content
         let encoded = EncodedMessage.encode(
             id: id, conversation: log.id, seq: log.head.seq, rev: log.head.rev,
@@ -156,7 +156,7 @@ extension MessageLog {
         let message = encode(log, now)
         try writes.update(message, in: log)
         if message.isDeleted, log.lastSeq == message.seq {
-            log.lastSeq = try rows.messages.newestUndeleted(log.cid, below: message.seq)
+            try rows.messages.hideLast(of: &log)
         }
         try writes.update(log)
         tell(.message(conversation: log.id, type, message, head: log.head))

@@ -101,10 +101,8 @@ extension MessageLog {
             createdAt: at, updatedAt: at, createdBy: user)
         log.cid = try writes.insert(log, record, people: people)
         try writes.insertMark(log.cid, from: 1, mark)
-        let admins = Set(members.promoting.map(\.exactID))
-        for participant in members.joining {
-            try join(participant, isAdmin: admins.contains(participant.user.exactID), log, at)
-        }
+        try writes.members.found(
+            members.joining.map(\.user), admins: Set(members.promoting.map(\.exactID)), log, at: at)
         let view = try rows.view(log, for: user)
         tell(
             .record(
@@ -206,7 +204,7 @@ extension MessageLog {
     ) throws(CacheError) {
         for user in members.leaving { try writes.members.leave(user, log) }
         for row in described { try writes.members.update(row, log) }
-        for participant in members.joining { try join(participant, isAdmin: false, log, at) }
+        for participant in members.joining { try join(participant, log, at) }
         for (isAdmin, users) in [(true, members.promoting), (false, members.demoting)] {
             for user in users {
                 guard var row = try rows.members.member(log.cid, user) else { continue }
@@ -218,11 +216,11 @@ extension MessageLog {
     }
 
     private func join(
-        _ participant: NewParticipant, isAdmin: Bool, _ log: LogRow, _ at: Timestamp
+        _ participant: NewParticipant, _ log: LogRow, _ at: Timestamp
     ) throws(CacheError) {
         try writes.members.join(
             MemberRow(
-                user: participant.user, isAdmin: isAdmin, name: participant.name,
+                user: participant.user, isAdmin: false, name: participant.name,
                 metadata: participant.metadata, unknown: participant.unknown, createdAt: at,
                 updatedAt: at),
             log)
