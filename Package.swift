@@ -226,8 +226,8 @@ let package = Package(
         tests(
             "UpstreamTests",
             [
-                "RuleCases", "Upstream", "Cache", "SQLite", "Engine", "Rules", "Ports", "Wire",
-                "Chat", "JSON", "Simulation", "TestSupport",
+                "RuleCases", "Upstream", "Cache", "Crypto", "SQLite", "Engine", "Rules", "Ports",
+                "Wire", "Chat", "JSON", "Simulation", "TestSupport",
             ]),
     ]
 )

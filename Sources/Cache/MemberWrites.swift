@@ -1,6 +1,7 @@
 import Chat
 import JSON
 import SQLite
+import Wire
 
 /// The statements that write the participants of a log and their read markers, all inside a
 /// transaction of the writer. They know the table but no rules.
@@ -50,14 +51,14 @@ package final class MemberWrites {
     /// hand.
     /// - Throws: `CacheError`, if the file can't be written.
     package func found(
-        _ users: [String], admins: Set<[UInt8]>, _ log: LogRow, at: Timestamp
+        _ users: [String], admins: Set<ID>, _ log: LogRow, at: Timestamp
     ) throws(CacheError) {
         found.bind(1, log.cid)
         found.bind(5, log.touched)
         found.bind(6, at.milliseconds)
         for (place, user) in users.enumerated().sorted(by: { $0.element < $1.element }) {
             found.bind(2, user)
-            found.bind(3, admins.contains(Array(user.utf8)))
+            found.bind(3, admins.contains(user.id))
             found.bind(4, place + 1)
             try found.run()
         }

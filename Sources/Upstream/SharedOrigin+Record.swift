@@ -156,8 +156,8 @@ extension SharedOrigin {
 extension [String] {
     /// The strings that are not in `others`, compared as ids (byte by byte).
     fileprivate func excluding(_ others: [String]) -> [String] {
-        let taken = Set(others.map(\.exactID))
-        return filter { !taken.contains($0.exactID) }
+        let taken = Set(others.map(\.id))
+        return filter { !taken.contains($0.id) }
     }
 }
 

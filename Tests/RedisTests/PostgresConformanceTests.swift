@@ -53,7 +53,7 @@ import Wire
 
     /// Follows who takes part by the events alone, as a gateway does that does not ask.
     private static func checkMembers(_ subject: Subject, seed: Int) throws {
-        var people: [String: [[UInt8]]] = [:]
+        var people: [String: [ID]] = [:]
         var revs: [String: Int] = [:]
         for output in subject.outputs.all {
             switch output {
@@ -63,10 +63,10 @@ import Wire
                 let id = record.id
                 #expect(record.rev >= head.rev)
                 if record.namesEverybody {
-                    people[id] = record.participants.map(\.exactID)
+                    people[id] = record.participants.map(\.id)
                 } else if let rev = revs[id], record.rev > rev, let known = people[id] {
-                    let gone = Set(removed.map(\.exactID))
-                    let now = known.filter { !gone.contains($0) } + joined.map(\.exactID)
+                    let gone = Set(removed.map(\.id))
+                    let now = known.filter { !gone.contains($0) } + joined.map(\.id)
                     #expect(now.count == record.participantCount, "seed \(seed), \(id)")
                     #expect(Set(now).count == now.count, "seed \(seed), \(id)")
                     people[id] = now
@@ -79,7 +79,7 @@ import Wire
             guard case .conversation(let view) = try subject.ask(.conversation(id)),
                 view.record.rev == revs[id]
             else { continue }
-            #expect(known == view.record.participants.map(\.exactID), "seed \(seed), \(id)")
+            #expect(known == view.record.participants.map(\.id), "seed \(seed), \(id)")
         }
     }
 

@@ -26,9 +26,9 @@ struct BatchState {
     struct Sending {
         var log: LogRow
         /// Users known to be members, by the checks so far.
-        var members: Set<[UInt8]> = []
+        var members: Set<ID> = []
         /// The authors' read markers, by user id.
-        var markers: [[UInt8]: Marker] = [:]
+        var markers: [ID: Marker] = [:]
         var isChanged = false
     }
 

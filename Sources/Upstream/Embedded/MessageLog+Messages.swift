@@ -29,14 +29,14 @@ extension MessageLog {
         let new = fates.count { if case .new = $0 { true } else { false } }
         if new > 0 { log.touched = try touch(messages: new) }
         var sent: [EncodedMessage] = []
-        var markers: [[UInt8]: BatchState.Marker] = [:]
+        var markers: [ID: BatchState.Marker] = [:]
         for (message, fate) in zip(messages, fates) {
             switch fate {
             case .known(let known): sent.append(known)
             case .repeated(let earlier): sent.append(sent[earlier])
             case .new(let id, let hash):
                 let encoded = try append(message, id, hash, to: &log, at: at)
-                markers[message.author.exactID] = BatchState.Marker(
+                markers[message.author.id] = BatchState.Marker(
                     user: message.author, seq: encoded.seq)
                 sent.append(encoded)
             }
@@ -69,7 +69,7 @@ extension MessageLog {
         of messages: [NewMessage], in log: LogRow, at: Timestamp
     ) throws -> [Disposition] {
         var fates: [Disposition] = []
-        var earlier: [[UInt8]: (index: Int, hash: [UInt8])] = [:]
+        var earlier: [ID: (index: Int, hash: [UInt8])] = [:]
         for (index, message) in messages.enumerated() {
             // Half of SHA-256: nobody finds two contents with the same one.
             let hash = Array(SHA256.hash(message.content.canonical()).prefix(16))
@@ -82,12 +82,12 @@ extension MessageLog {
                     throw MessageLog.idTaken
                 }
                 fates.append(.known(known.message))
-            } else if let before = earlier[id.exactID] {
+            } else if let before = earlier[id.id] {
                 guard messages[before.index].author.isSameID(message.author), before.hash == hash
                 else { throw MessageLog.idTaken }
                 fates.append(.repeated(before.index))
             } else {
-                earlier[id.exactID] = (index, hash)
+                earlier[id.id] = (index, hash)
                 fates.append(.new(id: id, hash: hash))
             }
         }

@@ -129,8 +129,3 @@ extension MessageLog {
         }
     }
 }
-
-extension String {
-    /// The id's bytes, a key that is compared byte by byte.
-    var exactID: [UInt8] { Array(utf8) }
-}

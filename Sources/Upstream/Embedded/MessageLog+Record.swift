@@ -102,7 +102,7 @@ extension MessageLog {
         log.cid = try writes.insert(log, record, people: people)
         try writes.insertMark(log.cid, from: 1, mark)
         try writes.members.found(
-            members.joining.map(\.user), admins: Set(members.promoting.map(\.exactID)), log, at: at)
+            members.joining.map(\.user), admins: Set(members.promoting.map(\.id)), log, at: at)
         let view = try rows.view(log, for: user)
         tell(
             .record(
@@ -120,7 +120,7 @@ extension MessageLog {
                 try rows.members.total(log) == users.count
             else { continue }
             let present = try rows.members.everybody(cid).users
-            if Set(present.map(\.exactID)) == Set(users.map(\.exactID)) { return log }
+            if Set(present.map(\.id)) == Set(users.map(\.id)) { return log }
         }
         return nil
     }
@@ -138,8 +138,8 @@ extension MessageLog {
         var members = MembershipChange(
             change,
             standing: (try rows.members.total(log), try rows.members.admins(log.cid).count),
-            present: Set(named.map(\.user.exactID)),
-            ruling: Set(named.filter(\.isAdmin).map(\.user.exactID)))
+            present: Set(named.map(\.user.id)),
+            ruling: Set(named.filter(\.isAdmin).map(\.user.id)))
         guard members.strangers.isEmpty else { throw MessageLog.strangersCannotRule }
         try members.hold(to: limits)
         return members
@@ -263,13 +263,13 @@ extension NewParticipant {
 extension [String] {
     /// Without duplicates, compared as ids (byte by byte).
     var unique: [String] {
-        var seen: Set<[UInt8]> = []
-        return filter { seen.insert($0.exactID).inserted }
+        var seen: Set<ID> = []
+        return filter { seen.insert($0.id).inserted }
     }
 
     /// The strings that are not in `others`, compared as ids (byte by byte).
     fileprivate func without(_ others: [String]) -> [String] {
-        let taken = Set(others.map(\.exactID))
-        return filter { !taken.contains($0.exactID) }
+        let taken = Set(others.map(\.id))
+        return filter { !taken.contains($0.id) }
     }
 }

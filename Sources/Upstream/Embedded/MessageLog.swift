@@ -197,21 +197,21 @@ final class MessageLog: BatchWork {
         guard let sending = pending.sending else {
             let access = try open(id, by: caller)
             pending.sending = BatchState.Sending(log: access.log)
-            if let user = access.user { pending.sending?.members.insert(user.exactID) }
+            if let user = access.user { pending.sending?.members.insert(user.id) }
             return access
         }
         guard case .user(let user) = caller else {
             return Access(log: sending.log, user: nil, isAdmin: true)
         }
-        if !sending.members.contains(user.exactID) {
+        if !sending.members.contains(user.id) {
             _ = try open(id, by: caller)
-            pending.sending?.members.insert(user.exactID)
+            pending.sending?.members.insert(user.id)
         }
         return Access(log: sending.log, user: user, isAdmin: false)
     }
 
     /// Records the conversation's new head and that the authors have read up to their messages.
-    func noteSends(_ log: LogRow, _ markers: [[UInt8]: BatchState.Marker]) {
+    func noteSends(_ log: LogRow, _ markers: [ID: BatchState.Marker]) {
         pending.sending?.log = log
         pending.sending?.markers.merge(markers) { $1 }
         pending.sending?.isChanged = true

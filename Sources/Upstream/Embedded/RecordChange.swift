@@ -42,30 +42,30 @@ struct MembershipChange {
     ///   - ruling: the admins among `present`.
     init(
         _ change: RecordChange, standing: (people: Int, rulers: Int) = (0, 0),
-        present: Set<[UInt8]> = [], ruling: Set<[UInt8]> = []
+        present: Set<ID> = [], ruling: Set<ID> = []
     ) {
         self.standing = standing
         var (present, ruling) = (present, ruling)
         let named = ruling.count
-        for user in change.leave where present.remove(user.exactID) != nil {
+        for user in change.leave where present.remove(user.id) != nil {
             leaving.append(user)
-            ruling.remove(user.exactID)
+            ruling.remove(user.id)
         }
         present.reserveCapacity(present.count + change.join.count)
         for participant in change.join {
-            if present.insert(participant.user.exactID).inserted {
+            if present.insert(participant.user.id).inserted {
                 joining.append(participant)
             } else {
                 described.append(participant)
             }
         }
-        for user in change.demote where ruling.remove(user.exactID) != nil {
+        for user in change.demote where ruling.remove(user.id) != nil {
             demoting.append(user)
         }
         for user in change.promote {
-            if !present.contains(user.exactID) {
+            if !present.contains(user.id) {
                 strangers.append(user)
-            } else if ruling.insert(user.exactID).inserted {
+            } else if ruling.insert(user.id).inserted {
                 promoting.append(user)
             }
         }

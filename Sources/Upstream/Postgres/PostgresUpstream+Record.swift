@@ -57,11 +57,11 @@ extension PostgresUpstream {
         json.member("leave", strings: decided.leaving)
         json.key("write")
         json.beginArray()
-        let ruling = Set(decided.admins.map(\.exactID))
+        let ruling = Set(decided.admins.map(\.id))
         for member in decided.written {
             json.beginObject()
             json.member("user", string: member.user)
-            json.member("admin", bool: ruling.contains(member.user.exactID))
+            json.member("admin", bool: ruling.contains(member.user.id))
             let fields = (try? JSONObject(member.fields))?.members ?? []
             for field in fields { json.member(field) }
             json.endObject()

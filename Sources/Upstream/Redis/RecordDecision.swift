@@ -41,7 +41,7 @@ struct RecordDecision: Sendable {
     ) throws(RequestError) {
         var members = MembershipChange(
             change, standing: (view.memberCount, view.admins.count),
-            present: Set(view.users.map(\.exactID)), ruling: Set(view.admins.map(\.exactID)))
+            present: Set(view.users.map(\.id)), ruling: Set(view.admins.map(\.id)))
         guard members.strangers.isEmpty else { throw .strangersCannotRule }
         try members.hold(to: limits)
         let changed = view.said.changed(
@@ -69,21 +69,21 @@ struct RecordDecision: Sendable {
         creator = ""
         people = members.people
         isWhole = view.isWhole
-        let gone = Set(leaving.map(\.exactID))
-        users = view.users.filter { !gone.contains($0.exactID) } + joining
-        var ruling = Set(view.admins.map(\.exactID)).subtracting(gone)
-        for user in members.demoting { ruling.remove(user.exactID) }
-        for user in members.promoting { ruling.insert(user.exactID) }
-        admins = users.filter { ruling.contains($0.exactID) }
+        let gone = Set(leaving.map(\.id))
+        users = view.users.filter { !gone.contains($0.id) } + joining
+        var ruling = Set(view.admins.map(\.id)).subtracting(gone)
+        for user in members.demoting { ruling.remove(user.id) }
+        for user in members.promoting { ruling.insert(user.id) }
+        admins = users.filter { ruling.contains($0.id) }
         // Users who only become admin, or cease to be one, keep place and fields.
-        var present: [[UInt8]: StoredMember] = [:]
+        var present: [ID: StoredMember] = [:]
         for user in members.promoting + members.demoting {
-            if let member = view.member(user) { present[user.exactID] = member }
+            if let member = view.member(user) { present[user.id] = member }
         }
-        for member in described { present[member.user.exactID] = member }
+        for member in described { present[member.user.id] = member }
         written =
-            view.users.filter { !gone.contains($0.exactID) }.compactMap { user in
-                present[user.exactID].map { ($0.user, $0.joined, $0.fields) }
+            view.users.filter { !gone.contains($0.id) }.compactMap { user in
+                present[user.id].map { ($0.user, $0.joined, $0.fields) }
             } + members.joining.map(Self.joined)
     }
 
@@ -97,8 +97,8 @@ struct RecordDecision: Sendable {
         recordRev = ""
         mends = false
         users = members.joining.map(\.user)
-        let ruling = Set(members.promoting.map(\.exactID))
-        admins = users.filter { ruling.contains($0.exactID) }
+        let ruling = Set(members.promoting.map(\.id))
+        admins = users.filter { ruling.contains($0.id) }
         written = members.joining.map(Self.joined)
         leaving = []
         joining = users
@@ -134,7 +134,7 @@ struct RecordDecision: Sendable {
             ? RedisEvent.describe(saying, users: users, admins: admins, removed: leaving)
             : RedisEvent.describe(
                 saying, count: people, admins: admins, removed: leaving, joined: joining)
-        let ruling = Set(admins.map(\.exactID))
+        let ruling = Set(admins.map(\.id))
         var arguments = [epoch, recordRev, Random.hex(8)].map { Array($0.utf8) }
         arguments += [Random.bytes(8), Array((viewer ?? "").utf8), titled, metadata.bytes, stored]
         arguments += [Array(String(admins.count).utf8), Array(distinct.utf8), Array(creator.utf8)]
@@ -144,7 +144,7 @@ struct RecordDecision: Sendable {
         arguments.append(RedisEvent.pack(admins))
         arguments.append(Array(String(written.count).utf8))
         for member in written {
-            let isAdmin = ruling.contains(member.user.exactID)
+            let isAdmin = ruling.contains(member.user.id)
             arguments += [
                 Array(member.user.utf8), Array((isAdmin ? "1" : "0").utf8),
                 Array(member.joined.utf8), member.fields,

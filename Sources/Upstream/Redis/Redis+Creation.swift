@@ -66,7 +66,7 @@ extension Redis {
             let users = members.joining.map(\.user)
             let people = Hexadecimal.text(users.distinctKey)
             let wish = Wish(
-                id: id, people: people, users: Set(users.map(\.exactID)),
+                id: id, people: people, users: Set(users.map(\.id)),
                 decided: RecordDecision(
                     said, members: members, people: people, createdBy: call.user))
             claim(wish, seen: "", call)
@@ -113,7 +113,7 @@ extension Redis {
         let id: String
         /// The key made of the participants.
         let people: String
-        let users: Set<[UInt8]>
+        let users: Set<ID>
         let decided: RecordDecision
         var tries = 0
     }
@@ -147,7 +147,7 @@ extension Redis {
             self.view(id, for: viewer, naming: nil) { result in
                 switch result {
                 case .success(let view)
-                where view.people == wish.people && Set(view.users.map(\.exactID)) == wish.users:
+                where view.people == wish.people && Set(view.users.map(\.id)) == wish.users:
                     self.showAgain(id, call)
                 case .success where id.isSameID(wish.id):
                     // The requested id belongs to another conversation.
@@ -179,7 +179,7 @@ extension Redis {
                     switch result {
                     case .success(let view)
                     where view.people == people
-                        && Set(view.users.map(\.exactID)) == Set(users.map(\.exactID)):
+                        && Set(view.users.map(\.id)) == Set(users.map(\.id)):
                         self.showAgain(id, call)
                     case .success, .failure(.noConversation):
                         self.finish(call, .failure(refusal))

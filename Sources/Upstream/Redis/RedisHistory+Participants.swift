@@ -49,7 +49,7 @@ extension RedisHistory {
         }
         func list(_ members: [StoredMember], of total: Int) -> ParticipantList {
             let objects = members.map { member in
-                member.json(lastReadSeq: places[member.user.exactID] ?? 0)
+                member.json(lastReadSeq: places[Array(member.user.utf8)] ?? 0)
             }
             return ParticipantList(participants: objects, total: total)
         }
