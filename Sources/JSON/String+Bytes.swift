@@ -12,4 +12,21 @@ extension String {
             }
         }
     }
+
+    /// Hashes the bytes, eight at a time. Strings that look alike have one hash in Swift, whatever
+    /// their bytes are.
+    package func hashBytes(into hasher: inout Hasher) {
+        utf8.reading { bytes in
+            var word: UInt64 = 0
+            for index in bytes.indices {
+                word = word << 8 | UInt64(bytes[index])
+                if index & 7 == 7 {
+                    hasher.combine(word)
+                    word = 0
+                }
+            }
+            hasher.combine(word)
+            hasher.combine(bytes.count)
+        }
+    }
 }

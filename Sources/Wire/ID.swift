@@ -12,8 +12,9 @@ package struct ID: Sendable, Hashable {
 
     package static func == (a: ID, b: ID) -> Bool { a.text.hasSameBytes(as: b.text) }
 
-    /// Equal bytes are equal strings, so the string's own hash works.
-    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    /// By the bytes: all strings that look alike share one hash, and a list of such ids would be
+    /// compared each with each.
+    package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }
 
 extension String {
