@@ -6,7 +6,7 @@ import Wire
 /// The statements that write the participants of a log and their read markers, all inside a
 /// transaction of the writer. They know the table but no rules.
 package final class MemberWrites {
-    private let found: Statement
+    private let joinAll: Statement
     private let join: Statement
     private let updateMember: Statement
     private let leave: Statement
@@ -14,7 +14,7 @@ package final class MemberWrites {
     private let raise: Statement
 
     init(_ connection: Connection) throws(CacheError) {
-        found = try connection.prepare(
+        joinAll = try connection.prepare(
             "INSERT INTO member VALUES (?1, ?2, 1, ?3, ?4, 0, ?5, ?6, ?6, NULL, NULL, NULL, 0)")
         // A user who rejoins has read up to their own newest message, and no further.
         join = try connection.prepare(
@@ -50,17 +50,17 @@ package final class MemberWrites {
     /// in the order of the table and of its index by user, so that most go to a page that is at
     /// hand.
     /// - Throws: `CacheError`, if the file can't be written.
-    package func found(
+    package func joinAll(
         _ users: [String], admins: Set<ID>, _ log: LogRow, at: Timestamp
     ) throws(CacheError) {
-        found.bind(1, log.cid)
-        found.bind(5, log.touched)
-        found.bind(6, at.milliseconds)
+        joinAll.bind(1, log.cid)
+        joinAll.bind(5, log.touched)
+        joinAll.bind(6, at.milliseconds)
         for (place, user) in users.enumerated().sorted(by: { $0.element < $1.element }) {
-            found.bind(2, user)
-            found.bind(3, admins.contains(user.id))
-            found.bind(4, place + 1)
-            try found.run()
+            joinAll.bind(2, user)
+            joinAll.bind(3, admins.contains(user.id))
+            joinAll.bind(4, place + 1)
+            try joinAll.run()
         }
     }
 

@@ -101,7 +101,7 @@ extension MessageLog {
             createdAt: at, updatedAt: at, createdBy: user)
         log.cid = try writes.insert(log, record, people: people)
         try writes.insertMark(log.cid, from: 1, mark)
-        try writes.members.found(
+        try writes.members.joinAll(
             members.joining.map(\.user), admins: Set(members.promoting.map(\.id)), log, at: at)
         let view = try rows.view(log, for: user)
         tell(
