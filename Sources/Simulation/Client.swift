@@ -133,6 +133,7 @@ final class Client {
         let view = try delta.required("conversation").members("conversation")
         guard let id = view["id"]?.string else { return }
         if delta["type"]?.string == "deleted" {
+            try oracle.checkDeparture(id, of: user)
             shown.remove(id, user, oracle)
         } else {
             try shown.show(view, id)

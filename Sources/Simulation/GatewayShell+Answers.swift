@@ -156,6 +156,7 @@ extension GatewayShell {
             return backend.node(of: gateway)
                 .answer(query, clamp: run.strikes(.short, 50) ? scenario.sizes.clamp : script.clamp)
         case .epochFork(let head, let conversation):
+            backend.origin.doubted.insert(conversation)
             if let part = backend.origin.damaged(among: [conversation])[conversation] {
                 return .failure(.damaged(part))
             }

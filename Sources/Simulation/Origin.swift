@@ -9,6 +9,9 @@ import Wire
 /// that ever existed, and numbers its commits, so that a store can answer as of any of them. It is
 /// the truth for the oracle. Owned by the world; no limits.
 package struct Origin {
+    /// Conversations whose log a gateway took for another one than it knew. It may have told that
+    /// they ended.
+    var doubted: Set<String> = []
     /// The result of a write.
     package struct Performed {
         package var result: Result<Outcome, RequestError>

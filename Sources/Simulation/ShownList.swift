@@ -97,6 +97,17 @@ struct ShownList {
 }
 
 extension Oracle {
+    /// A user is told that a conversation left the list only if it has: a reading of the list from
+    /// before they joined is no departure.
+    func checkDeparture(_ id: String, of user: String) throws(Violation) {
+        guard let logs = origin.archive.all[id], logs.count == 1, let log = logs.first,
+            log.ended == nil, !origin.doubted.contains(id)
+        else { return }
+        try require(
+            log.lacks(user, after: 0, upTo: log.rev),
+            "\(user) is told to be out of \(id), and was in it throughout")
+    }
+
     /// The log of this epoch, unless it has branches.
     fileprivate func only(_ id: String, _ epoch: String) -> ModelLog? {
         let logs = (origin.archive.all[id] ?? []).filter { $0.epoch == epoch }

@@ -162,6 +162,19 @@ import Wire
         try world.settle()
     }
 
+    /// A reading from before the feed's report does not tell the watcher of a departure. The oracle
+    /// looks at each event.
+    @Test func aReadingThatIsOlderThanTheFeedTellsOfNoDeparture() throws {
+        let world = try ReplicaStory.begin(messages: 1)
+        world.hold(.answers)
+        try world.watch(0)
+        try world.write(.put(id: "c2", .init(participants: ["ben", "ann"])))
+        try world.release(.answers)
+        try world.pass(20)
+        #expect(List(try world.fetchConversations(0))?.ids == ["c2", "c1"])
+        try world.settle()
+    }
+
     @Test func aListThatWasNotReadIsNotAnswered() throws {
         let world = try ReplicaStory.begin(messages: 1)
         try Self.away(world)

@@ -80,11 +80,16 @@ final class ListAnnouncer {
             return totals.failed(user, reading)
         }
         let found = Set(list.heads.keys)
-        for conversation in found.subtracting(follower.conversations).inOrder {
+        for conversation in found.subtracting(follower.conversations).inOrder
+        where !follower.isContradicted(conversation, isIn: true) {
             join(conversation, to: user, isNew: follower.isNew(conversation))
         }
+        for conversation in lists.confirm(found, of: user).inOrder {
+            show(conversation, to: user, isNew: true)
+        }
         var isOlder = false
-        for conversation in follower.conversations.subtracting(found).inOrder {
+        for conversation in follower.conversations.subtracting(found).inOrder
+        where !follower.isContradicted(conversation, isIn: false) {
             // An answer may be newer than the reading.
             if connections.registry.of(user).contains(where: {
                 $0.list.wasShown(conversation, after: reading)
@@ -102,8 +107,13 @@ final class ListAnnouncer {
     /// - Parameter isNew: whether it joined the list just now.
     private func join(_ conversation: ID, to user: ID, isNew: Bool = false) {
         guard lists.insert(conversation, of: user) else { return }
+        sync.stream(conversation.text).entry.listed += 1
+        show(conversation, to: user, isNew: isNew)
+    }
+
+    /// Sends the user's watchers the conversation's current state, once it is known.
+    private func show(_ conversation: ID, to user: ID, isNew: Bool) {
         let stream = sync.stream(conversation.text)
-        stream.entry.listed += 1
         guard stream.came(into: user, isNew: isNew), let state = stream.state else {
             if stream.entry.needsLast { list(stream) }
             return
@@ -127,6 +137,7 @@ final class ListAnnouncer {
             // After leaving and rejoining, the log may have reported the first and not the second.
             lists.isIn(conversation.id, user.id)
             join(conversation.id, to: user.id, isNew: true)
+            streams[conversation.id]?.entry.isReported = true
         } else if lists[user.id]?.left.contains(conversation.id) == true {
             lists.left(conversation.id, user.id)
             leave(conversation.id, from: user.id)
@@ -190,8 +201,8 @@ final class ListAnnouncer {
         let gone = follower.conversations.filter { heads[$0] == nil }
         let removed = session.list.takeUnsaid(missingFrom: heads).union(gone)
         guard !gone.isEmpty || isHeld else { return removed }
-        for conversation in gone.inOrder { leave(conversation, from: user) }
-        // It may have joined the list since.
+        // They may have joined the list since.
+        lists.dispute(gone, user)
         totals.readList(user)
         return removed
     }
@@ -254,7 +265,10 @@ final class ListAnnouncer {
     private func shows(_ stream: Stream, _ session: Session) -> Bool {
         guard isElsewhere else { return true }
         guard let user = session.user else { return false }
-        return lists[user.id]?.conversations.contains(stream.id.id) ?? false
+        guard let follower = lists[user.id], !follower.isDisputed(stream.id.id) else {
+            return false
+        }
+        return follower.conversations.contains(stream.id.id)
     }
 
     /// Sessions of these users that watch their lists, searched from the smaller side.

@@ -31,7 +31,7 @@ struct ListFollower {
     private(set) var followedSince = Int.max
     /// Set once it was read completely and followed by the feed since.
     private(set) var known: Known?
-    private var told = Departures()
+    private var told = Reports()
     var looks = Looks()
 
     /// Periodic checks whether everything is known.
@@ -42,14 +42,18 @@ struct ListFollower {
         var futile = 0
     }
 
-    /// Departures from the list.
-    private struct Departures {
+    /// What was reported of the list beside its readings.
+    private struct Reports {
         /// Conversations in it with a reported removal that the list has not confirmed.
         var gone: Set<ID> = []
         /// The same at the beginning of the current reading.
         var before: Set<ID> = []
         /// Conversations that left it, with the number of readings begun then.
         var left: [ID: Int] = [:]
+        /// Conversations that the feed reported in it since the current reading began.
+        var joined: Set<ID> = []
+        /// Conversations that an answer did not have, with the number of readings begun then.
+        var disputed: [ID: Int] = [:]
     }
 
     /// A complete reading that is still valid.
@@ -106,6 +110,7 @@ struct ListFollower {
     /// - Parameter readings: how many have begun.
     /// - Returns: whether it was present.
     mutating func remove(_ conversation: ID, readings: Int) -> Bool {
+        told.disputed[conversation] = nil
         guard conversations.remove(conversation) != nil else { return false }
         noteDeparture()
         told.gone.remove(conversation)
@@ -122,6 +127,33 @@ struct ListFollower {
         left.remove(conversation)
         told.gone.remove(conversation)
         told.left[conversation] = nil
+        if isBeingRead { told.joined.insert(conversation) }
+    }
+
+    /// Whether a report that came during the reading contradicts it. Either may be the older one,
+    /// so the next reading decides, which the report has asked for.
+    func isContradicted(_ conversation: ID, isIn: Bool) -> Bool {
+        isIn
+            ? told.left[conversation].map { $0 >= reading } ?? false
+            : told.joined.contains(conversation)
+                || told.disputed[conversation].map { $0 >= reading } ?? false
+    }
+
+    /// An answer of the origin did not have these: they left before it, or joined after it. Until a
+    /// later reading decides, watchers are sent nothing about them.
+    /// - Parameter readings: how many have begun.
+    mutating func dispute(_ conversations: Set<ID>, readings: Int) {
+        for conversation in conversations { told.disputed[conversation] = readings }
+        noteDeparture()
+    }
+
+    func isDisputed(_ conversation: ID) -> Bool { told.disputed[conversation] != nil }
+
+    /// Those of the disputed conversations that the ended reading confirms.
+    mutating func confirm(_ found: Set<ID>) -> Set<ID> {
+        let confirmed = told.disputed.filter { found.contains($0.key) && $0.value < reading }
+        for conversation in confirmed.keys { told.disputed[conversation] = nil }
+        return conversations.intersection(confirmed.keys)
     }
 
     /// Conversations in it with a reported removal that the list has not confirmed.
@@ -164,6 +196,7 @@ struct ListFollower {
         retryAt = nil
         self.reading = reading
         told.before = told.gone
+        told.joined = []
     }
 
     /// The list was read completely.

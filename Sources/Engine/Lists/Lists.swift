@@ -128,6 +128,17 @@ final class Lists {
         return true
     }
 
+    /// An answer of the origin did not have these conversations.
+    func dispute(_ conversations: Set<ID>, _ user: ID) {
+        followers[user]?.dispute(conversations, readings: readings)
+    }
+
+    /// The ended reading found these in the user's list.
+    /// - Returns: those that an answer before the reading did not have.
+    func confirm(_ found: Set<ID>, of user: ID) -> Set<ID> {
+        followers[user]?.confirm(found) ?? []
+    }
+
     /// The feed reports the conversation in the user's list.
     func isIn(_ conversation: ID, _ user: ID) { followers[user]?.isIn(conversation) }
 

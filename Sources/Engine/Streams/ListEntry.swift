@@ -19,6 +19,9 @@ struct ListEntry {
     var arrivedAt = 0
     /// It was added to a list since the last event.
     var isNew = false
+    /// The feed reported it in a list. An answer of the origin that there is no such conversation
+    /// may be from before.
+    var isReported = false
     /// The state that all watchers were sent last; nil if one of them was not.
     private var sent: Sent?
 

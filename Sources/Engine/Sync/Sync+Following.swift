@@ -142,6 +142,11 @@ extension Sync {
             stream.replica?.asksAgain(isKnown: stream.state != nil)
             return
         }
+        if stream.state == nil, stream.entry.isReported {
+            stream.entry.isReported = false
+            stream.replica?.asksAgain(isKnown: false)
+            return
+        }
         store.drop(stream)
         emit(.vanished(stream, end(stream)))
     }
