@@ -56,6 +56,8 @@ class TalkingTests(BrowserTestCase):
         alice.say("Fine \N{THUMBS UP SIGN} \N{ARABIC LETTER MEEM}\N{ARABIC LETTER REH}")
         for page in (alice, bob):
             expect(page.messages).to_have_count(3)
+            # A message that is still being sent has no place.
+            expect(page.page.locator("[data-state=sending]")).to_have_count(0)
             self.assertEqual([1, 2, 3], page.places())
         said = self.gateway.said(self.room)
         self.assertEqual("Hello Bob", said[0])

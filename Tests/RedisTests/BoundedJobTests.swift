@@ -53,6 +53,24 @@ import Wire
         #expect(add("another"))
     }
 
+    /// A command whose reply has no bound is no short job, however small it is: only few are in
+    /// flight, and short jobs pass the others.
+    @Test func aWholeListWaitsAmongTheLongJobs() {
+        var queue = CommandQueue()
+        let commands = [RedisCommand.all(ofSet: Array("list".utf8)), .words("PING")]
+        let list = Payer.$current.withValue(Payer(user: "alice".id)) {
+            CommandJob(commands, until: .now) { _ in }
+        }
+        #expect(list.isLong && list.cost == CommandJob.pieceCount)
+        let isAdded = queue.add(list)
+        let passed = queue.next(withLong: false, withShort: true)
+        #expect(isAdded && passed == nil)
+        _ = queue.add(CommandJob([.words("PING")], until: .now) { _ in })
+        let short = queue.next(withLong: false, withShort: true)
+        let long = queue.next(withLong: true, withShort: true)
+        #expect(short?.isLong == false && long?.isLong == true)
+    }
+
     /// What is done after a late answer counts for whoever asked.
     @Test func whoIsGivenUpOnStillPays() throws {
         let one = Payer(user: "alice".id)

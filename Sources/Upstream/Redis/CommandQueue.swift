@@ -32,16 +32,21 @@ struct CommandJob {
         self.deadline = deadline
         self.then = then
         size = commands.reduce(0) { $0 + $1.size }
+        hasLongCommand = commands.contains(where: \.isLong)
+        isLong =
+            hasLongCommand || commands.count > Self.pieceCount
+            || size > Self.pieceSize && commands.count > 1
     }
 
-    /// Whether it takes more than one piece.
-    var isLong: Bool {
-        commands.count > Self.pieceCount || size > Self.pieceSize && commands.count > 1
-    }
+    /// Whether it takes more than one piece, or the cost of one has no bound: few of these are in
+    /// flight at a time.
+    let isLong: Bool
+    private let hasLongCommand: Bool
 
     /// The next piece's cost in fair queueing. Questions cost 1: they are asked for many users.
     var cost: Int {
         if payer == .gateway { return 1 }
+        if hasLongCommand { return Self.pieceCount }
         return max(min(commands.count - sent, Self.pieceCount), min(size, Self.pieceSize) >> 10)
     }
 

@@ -3,6 +3,8 @@
 enum RedisCommand: Sendable {
     case words([[UInt8]])
     case script(RedisScript, keys: [[UInt8]], arguments: [[UInt8]])
+    /// All entries of a sorted set with their scores: its reply, and so its cost, has no bound.
+    case all(ofSet: [UInt8])
 
     static func words(_ words: String...) -> RedisCommand { .words(words.map { Array($0.utf8) }) }
 
@@ -18,6 +20,7 @@ enum RedisCommand: Sendable {
         switch self {
         case .words(let words): words.count > 1 ? HashSlot.of(words[1]) : nil
         case .script(_, let keys, _): keys.first.map(HashSlot.of)
+        case .all(let key): HashSlot.of(key)
         }
     }
 
@@ -27,8 +30,12 @@ enum RedisCommand: Sendable {
         case .words(let words): words.reduce(16) { $0 + $1.count + 8 }
         case .script(_, let keys, let arguments):
             (keys + arguments).reduce(64) { $0 + $1.count + 8 }
+        case .all(let key): key.count + 64
         }
     }
+
+    /// Whether its cost has no bound.
+    var isLong: Bool { if case .all = self { true } else { false } }
 
     /// Whether it publishes to the feed.
     var tells: Bool {
@@ -39,9 +46,10 @@ enum RedisCommand: Sendable {
     /// - Parameter digests: the server's digests of loaded scripts.
     func append(to output: inout [UInt8], digests: [RedisScript: [UInt8]]) {
         switch self {
-        case .words(let words):
-            Self.append(words.count, to: &output)
-            for word in words { Self.append(word, to: &output) }
+        case .words(let words): Self.append(words, to: &output)
+        case .all(let key):
+            let (range, scores) = (["0", "-1"].map { Array($0.utf8) }, Array("WITHSCORES".utf8))
+            Self.append([Array("ZRANGE".utf8), key] + range + [scores], to: &output)
         case .script(let script, let keys, let arguments):
             Self.append(3 + keys.count + arguments.count, to: &output)
             // A script without a digest is sent as text.
@@ -56,6 +64,11 @@ enum RedisCommand: Sendable {
             for word in keys { Self.append(word, to: &output) }
             for word in arguments { Self.append(word, to: &output) }
         }
+    }
+
+    private static func append(_ words: [[UInt8]], to output: inout [UInt8]) {
+        append(words.count, to: &output)
+        for word in words { append(word, to: &output) }
     }
 
     private static func append(_ count: Int, to output: inout [UInt8]) {

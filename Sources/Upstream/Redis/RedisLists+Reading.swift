@@ -54,15 +54,11 @@ extension RedisLists {
         of user: String, knowing token: ListPlaceToken?, isAgain: Bool = false,
         then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
     ) {
-        let words = [
-            Array("ZRANGE".utf8), scripts.keys.list(of: user), Array("0".utf8), Array("-1".utf8),
-            Array("WITHSCORES".utf8),
-        ]
         let place = token?.place.map { String($0) } ?? "-"
         let known = [Array(place.utf8), Hexadecimal.bytes(token?.mark ?? "") ?? []]
         let log = RedisCommand.script(
             .roster, keys: scripts.keys.departures(of: user), arguments: known)
-        scripts.servers.send([.words(words), log]) { result in
+        scripts.servers.send([.all(ofSet: scripts.keys.list(of: user)), log]) { result in
             do throws(RequestError) {
                 let replies = try result.get()
                 if let code = replies[0].errorCode {
