@@ -25,6 +25,42 @@ import Wire
         }
     }
 
+    /// A message is acknowledged when its transaction is in the file, not before: at that moment
+    /// another connection reads it.
+    @Test func whatIsAcknowledgedIsCommitted() throws {
+        let directory = try Origin.makeDirectory()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let store = try Store(Victim.options(directory))
+        let embedded = try Embedded(store)
+        let reader = Mutex(try Reader(store))
+        let counts = Mutex((acknowledged: 0, unseen: 0))
+        let isDone = DispatchSemaphore(value: 0)
+        let total = 300
+        embedded.start { outputs in
+            for case .performed(let token, .success) in outputs where token > 0 {
+                let query = HistoryQuery.message(conversation: "c1", id: "m\(token)")
+                let isSeen = reader.withLock { (try? $0.answer(query)) != nil }
+                let count = counts.withLock { counts in
+                    counts.acknowledged += 1
+                    if !isSeen { counts.unseen += 1 }
+                    return counts.acknowledged
+                }
+                if count == total { isDone.signal() }
+            }
+        }
+        let put = Operation.put(id: "c1", ConversationFields(participants: ["a"]))
+        embedded.submit([.perform(put, by: .server, token: 0)])
+        for token in 1...UInt64(total) {
+            let content = MessageContent(id: "m\(token)", body: "x")
+            let send = Operation.send(
+                conversation: "c1", [NewMessage(author: "a", content: content)])
+            embedded.submit([.perform(send, by: .server, token: token)])
+        }
+        #expect(isDone.wait(timeout: .now() + 30) == .success)
+        embedded.stop()
+        #expect(counts.withLock { $0.unseen } == 0)
+    }
+
     private func check(_ directory: String, rounds: Int) throws {
         let store = try Store(Victim.options(directory, isChecked: true))
         let reader = try Reader(store)
