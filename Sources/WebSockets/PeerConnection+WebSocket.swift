@@ -3,6 +3,7 @@
 extension PeerConnection {
     func receiveFrames(_ bytes: borrowing Span<UInt8>) {
         var offset = 0
+        if !isThrottled, !server.admits(bytes.count, of: self) { return hold(bytes, from: 0) }
         do {
             while !isThrottled, phase == .open || phase == .closing,
                 let message = try decoder.next(in: bytes, at: &offset)

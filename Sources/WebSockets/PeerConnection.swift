@@ -101,6 +101,14 @@ final class PeerConnection {
         settleThrottle(before)
     }
 
+    /// Its input waits for a later turn of the loop, or no longer does.
+    func wait(_ isWaiting: Bool) {
+        guard isWaiting != gate.isWaiting, socket != nil else { return }
+        let before = gate.isThrottled
+        gate.isWaiting = isWaiting
+        settleThrottle(before)
+    }
+
     /// Charges one item that no other quota charges; above the limit the connection rests.
     func payToll() {
         guard gate.charge(at: Server.milliseconds()), socket != nil else { return }

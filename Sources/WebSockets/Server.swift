@@ -61,7 +61,7 @@ package final class Server: @unchecked Sendable {
     /// For `send` to many sockets.
     @exclusivity(unchecked) var handles: [LibrarySocket?] = []
     private var listening = Listening()
-    private var doomed: [SocketID] = []
+    var turn = TurnWork()
     private var time = Time()
     private var date = DateField()
     private var tls = TLS()
@@ -76,6 +76,13 @@ package final class Server: @unchecked Sendable {
         var acceptors: [Acceptor] = []
         /// Refusals of acceptors that are gone.
         var earlierRefusals = 0
+    }
+
+    /// What the end of a turn of the loop attends to.
+    struct TurnWork {
+        /// To be closed when no function of the library is on the stack.
+        var doomed: [SocketID] = []
+        var reading = ReadTurn()
     }
 
     /// The deadlines of all connections, and the timer that looks at them.
@@ -305,7 +312,7 @@ package final class Server: @unchecked Sendable {
 
     /// Schedules the connection to be closed before the turn ends.
     func doom(_ connection: PeerConnection) {
-        doomed.append(connection.id)
+        turn.doomed.append(connection.id)
     }
 
     func dateField() -> String {
@@ -355,9 +362,10 @@ package final class Server: @unchecked Sendable {
 
 extension Server: ServiceLoop.Participant {
     package func settle() -> Bool {
-        guard !doomed.isEmpty else { return false }
-        let batch = doomed
-        doomed.removeAll(keepingCapacity: true)
+        turn.reading.begin()
+        guard !turn.doomed.isEmpty else { return false }
+        let batch = turn.doomed
+        turn.doomed.removeAll(keepingCapacity: true)
         for id in batch { connections[id]?.socket?.close() }
         return true
     }
