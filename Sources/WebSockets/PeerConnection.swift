@@ -95,17 +95,18 @@ final class PeerConnection {
 
     /// Stops or resumes processing its input, for the delegate.
     func throttle(_ isThrottled: Bool) {
-        guard isThrottled != gate.isUnwanted, socket != nil else { return }
-        let before = gate.isThrottled
-        gate.isUnwanted = isThrottled
-        settleThrottle(before)
+        set(\.isUnwanted, to: isThrottled)
     }
 
     /// Its input waits for a later turn of the loop, or no longer does.
     func wait(_ isWaiting: Bool) {
-        guard isWaiting != gate.isWaiting, socket != nil else { return }
+        set(\.isWaiting, to: isWaiting)
+    }
+
+    private func set(_ reason: WritableKeyPath<ReadGate, Bool>, to value: Bool) {
+        guard value != gate[keyPath: reason], socket != nil else { return }
         let before = gate.isThrottled
-        gate.isWaiting = isWaiting
+        gate[keyPath: reason] = value
         settleThrottle(before)
     }
 

@@ -32,7 +32,6 @@ struct ReadGate {
 struct ReadTurn {
     /// Connections whose input waits, in the order in which it came.
     private var waiting: [SocketID] = []
-    private var next = 0
     /// Bytes that were processed in this turn.
     private var bytes = 0
     private var isReleasing = false
@@ -71,16 +70,12 @@ struct ReadTurn {
 
     /// The connection that has waited longest, as far as the turn allows.
     mutating func takeNext() -> SocketID? {
-        guard bytes < Self.limit, next < waiting.count else { return nil }
-        defer { next += 1 }
-        return waiting[next]
+        bytes < Self.limit && !waiting.isEmpty ? waiting.removeFirst() : nil
     }
 
     /// - Returns: whether a job must be posted for the rest.
     mutating func endRelease() -> Bool {
         isReleasing = false
-        waiting.removeFirst(next)
-        next = 0
         return !waiting.isEmpty && post()
     }
 }

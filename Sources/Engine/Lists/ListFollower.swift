@@ -143,6 +143,7 @@ struct ListFollower {
     /// later reading decides, watchers are sent nothing about them.
     /// - Parameter readings: how many have begun.
     mutating func dispute(_ conversations: Set<ID>, readings: Int) {
+        guard !conversations.isEmpty else { return }
         for conversation in conversations { told.disputed[conversation] = readings }
         noteDeparture()
     }

@@ -33,14 +33,15 @@ struct CommandJob {
         self.then = then
         size = commands.reduce(0) { $0 + $1.size }
         hasLongCommand = commands.contains(where: \.isLong)
-        isLong =
-            hasLongCommand || commands.count > Self.pieceCount
-            || size > Self.pieceSize && commands.count > 1
     }
 
     /// Whether it takes more than one piece, or the cost of one has no bound: few of these are in
     /// flight at a time.
-    let isLong: Bool
+    var isLong: Bool {
+        hasLongCommand || commands.count > Self.pieceCount
+            || size > Self.pieceSize && commands.count > 1
+    }
+
     private let hasLongCommand: Bool
 
     /// The next piece's cost in fair queueing. Questions cost 1: they are asked for many users.
