@@ -84,7 +84,8 @@ let package = Package(
         core("Postgres", ["CPostgres", "JSON"]),
         core("Cache", ["CWALFile", "SQLite", "Ports", "Wire", "Chat", "JSON"]),
         core("SocketLoop", ["CWebSockets"]),
-        core("WebSockets", ["SocketLoop", "CWebSockets"]),
+        .target(name: "CRing"),
+        core("WebSockets", ["SocketLoop", "CRing", "CWebSockets"]),
         core(
             "Upstream",
             [
@@ -141,7 +142,9 @@ let package = Package(
             path: "Sources/Measuring/gapless-bench", swiftSettings: house),
 
         // What a fan-out and what the cache could cost at the least, to be measured beside them.
-        .executableTarget(name: "gapless-limit", path: "Sources/Measuring/gapless-limit"),
+        .executableTarget(
+            name: "gapless-limit", dependencies: ["CRing"],
+            path: "Sources/Measuring/gapless-limit"),
         .executableTarget(
             name: "gapless-plain", dependencies: ["CSQLite"],
             path: "Sources/Measuring/gapless-plain"),

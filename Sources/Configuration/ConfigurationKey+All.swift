@@ -319,6 +319,11 @@ extension ConfigurationKey {
                 + " together: by this many times what it took to write its last ones to all"
                 + " subscribers, at most 20 ms. A conversation that was idle for that long, or had"
                 + " a single message, is written at once. 0: nothing is delayed."),
+        .init(
+            "fanout.io_uring", \.fanout.ioUring, .flag,
+            "Writes to the subscribers of a conversation by io_uring, one call of the kernel for"
+                + " all of them, where this process may use it; connections with TLS are written"
+                + " one by one. Where it may not, a line of the log says so at the start."),
     ]
 
     private static let operation: [ConfigurationKey] = [

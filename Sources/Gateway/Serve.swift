@@ -111,7 +111,7 @@ private final class Service {
         }
         server = try Server(
             loop: loop, listeners: Listener.all(of: configuration),
-            limits: ServerLimits(configuration.limits))
+            limits: ServerLimits(configuration))
         slowReads = SlowReads(slowReader) { [loop, onLoop] read, result in
             loop.post { onLoop.value?.finished(read, result) }
         }
@@ -140,7 +140,7 @@ private final class Service {
         driver.output.sides = try WorkerLoops(
             count, of: driver, beside: server, on: loop,
             listener: Listener.all(of: configuration)[0],
-            limits: ServerLimits(configuration.limits))
+            limits: ServerLimits(configuration))
     }
 
     /// Logs keys that are accepted although they are weak.
@@ -176,6 +176,15 @@ private final class Service {
                 "loops": "\(WorkerLoops.count(configuration.fanout.loops))",
             ])
         warn(ofConnections: configuration.limits.connections)
+        if configuration.fanout.ioUring, let refusal = IOUring.refusal {
+            log.warning(
+                "io_uring can't be used; sockets are written one by one",
+                [
+                    "key": "fanout.io_uring", "error": refusal,
+                    "remedy": "allow io_uring_setup (seccomp, kernel.io_uring_disabled), or set"
+                        + " fanout.io_uring to false",
+                ])
+        }
         if driver.http.page != nil {
             log.info("page", ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
         } else if configuration.page.enabled {
@@ -381,9 +390,10 @@ private final class LoopBox<Value>: @unchecked Sendable {
 
 extension ServerLimits {
     /// Reads the configuration.
-    fileprivate init(_ limits: Configuration.Limits) {
+    fileprivate init(_ configuration: Configuration) {
         self.init()
-        inboundFrame = limits.inboundFrame
-        httpConnections = limits.httpConnections
+        inboundFrame = configuration.limits.inboundFrame
+        httpConnections = configuration.limits.httpConnections
+        usesRing = configuration.fanout.ioUring
     }
 }

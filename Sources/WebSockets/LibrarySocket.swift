@@ -28,6 +28,9 @@ struct LibrarySocket {
         }
     }
 
+    /// The descriptor of a socket to which bytes go unchanged.
+    var plainDescriptor: Int32? { isPlain ? descriptor : nil }
+
     private static let noSignal = Int32(MSG_NOSIGNAL)
 
     /// The result of one write among many, if it was not sent completely.
@@ -40,36 +43,24 @@ struct LibrarySocket {
         case failed
     }
 
-    /// Writes the whole buffer to each of the sockets; the library must not hold a remainder of
-    /// any. Sockets without TLS are written directly: the library would make the same `send`,
-    /// through ten functions and as many cache lines, all of which the previous send has evicted.
-    /// What the kernel does not take goes through the library, as any other write.
-    /// - Returns: the sockets that were not written completely, by their indices, in order.
-    static func write(
-        _ buffer: inout SendBuffer, to sockets: [LibrarySocket?]
-    ) -> [(place: Int, outcome: Outcome)] {
-        let count = buffer.count
-        return buffer.withBytes(from: 0) { bytes in
-            var others: [(place: Int, outcome: Outcome)] = []
-            for place in sockets.indices {
-                guard let socket = sockets[place] else {
-                    others.append((place, .untried))
-                    continue
-                }
-                var taken = 0
-                if socket.isPlain {
-                    taken = max(0, Glibc.send(socket.descriptor, bytes, count, noSignal))
-                    if taken == count { continue }
-                }
-                let left = count - taken
-                if lws_write(socket.handle, bytes.map { $0 + taken }, left, LWS_WRITE_HTTP) < 0 {
-                    others.append((place, .failed))
-                } else if socket.holdsRemainder {
-                    others.append((place, .partial(left)))
-                }
-            }
-            return others
+    /// Writes all bytes; the library must not hold a remainder. A socket without TLS is written
+    /// directly: the library would make the same `send`, through ten functions and as many cache
+    /// lines, all of which the previous send has evicted. What the kernel does not take goes
+    /// through the library, as any other write.
+    /// - Parameter taken: the number of bytes that the kernel has taken already; nil where none
+    ///   were sent.
+    /// - Returns: nil if everything was sent.
+    func write(_ bytes: UnsafeMutablePointer<UInt8>?, count: Int, taken: Int32?) -> Outcome? {
+        var sent = Int(taken ?? 0)
+        if isPlain, taken == nil {
+            sent = max(0, Glibc.send(descriptor, bytes, count, Self.noSignal))
         }
+        let left = count - sent
+        guard left > 0 else { return nil }
+        guard lws_write(handle, bytes.map { $0 + sent }, left, LWS_WRITE_HTTP) >= 0 else {
+            return .failed
+        }
+        return holdsRemainder ? .partial(left) : nil
     }
 
     /// Whether the library still holds a part of the last write. The caller must not write then:

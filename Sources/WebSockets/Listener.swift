@@ -81,6 +81,8 @@ package struct ServerLimits: Sendable, Hashable {
     package var stallTimeout: Duration = .seconds(30)
     /// From our close frame, or the last byte of a final response, to closing the socket.
     package var closeTimeout: Duration = .seconds(5)
+    /// Whether writes to many sockets go by io_uring, where the kernel has it.
+    package var usesRing = false
 
     package init() {}
 }

@@ -10,10 +10,10 @@ extension Server {
         unsent: (_ index: Int, _ bytes: Int) -> Void
     ) {
         loop.preconditionOnLoop()
-        handles.removeAll(keepingCapacity: true)
+        gathered.removeAll()
         let isOneWrite = buffer.count <= VirtualHost.chunk
-        for id in sockets { handles.append(isOneWrite ? connections[id]?.idleSocket : nil) }
-        for (place, outcome) in LibrarySocket.write(&buffer, to: handles) {
+        for id in sockets { gathered.append(isOneWrite ? connections[id]?.idleSocket : nil) }
+        for (place, outcome) in gathered.write(&buffer) {
             let index = sockets.startIndex + place
             guard let connection = connections[sockets[index]] else { continue }
             switch outcome {

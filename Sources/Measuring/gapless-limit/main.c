@@ -2,12 +2,14 @@
  * goes to each subscriber in one send(). It checks, keeps and accounts for nothing, and speaks just
  * enough WebSocket for the load generator, whose handshake is always the same. Every text frame
  * that comes in on a connection to /pub goes out to all that asked for another path, and one that
- * comes in on /pub/N to all whose path ends with the same number. */
+ * comes in on /pub/N to all whose path ends with the same number. With `uring` the sends of a batch
+ * are one submission to io_uring for each room, as the gateway makes them with `fanout.io_uring`. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <ring.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,6 +45,8 @@ struct room {
 };
 
 static int poll_descriptor;
+/* Where the sends go by io_uring. */
+static struct gapless_ring *ring;
 static struct room rooms[ROOMS];
 /* Those that have a batch. */
 static size_t pending[ROOMS], pending_count;
@@ -79,16 +83,37 @@ static void end(struct client *client) {
     free(client);
 }
 
-/* One send, unless earlier bytes wait; what is left over waits with them. */
-static void write_batch(struct client *client, const struct buffer *batch) {
-    ssize_t count = 0;
-    if (client->unsent.count == 0) {
-        count = send(client->descriptor, batch->bytes, batch->count, MSG_NOSIGNAL);
-        if (count == (ssize_t)batch->count) return;
-        if (count < 0) count = 0;
-        watch(client, EPOLL_CTL_MOD, 1);
-    }
+/* What is left over waits. */
+static void sent(struct client *client, const struct buffer *batch, ssize_t count) {
+    if (count == (ssize_t)batch->count) return;
+    if (count < 0) count = 0;
+    if (client->unsent.count == 0) watch(client, EPOLL_CTL_MOD, 1);
     append(&client->unsent, batch->bytes + count, batch->count - (size_t)count);
+}
+
+/* One send to each subscriber, unless earlier bytes wait for it: then these wait with them. */
+static void write_batch(struct room *room) {
+    static int descriptors[ROOMS], taken[ROOMS];
+    static struct client *ready[ROOMS];
+    const struct buffer *batch = &room->batch;
+    int count = 0;
+    for (size_t i = 0; i < room->count; i++) {
+        struct client *client = room->subscribers[i];
+        if (client->unsent.count > 0) {
+            sent(client, batch, 0);
+        } else if (ring == NULL) {
+            sent(client, batch, send(client->descriptor, batch->bytes, batch->count, MSG_NOSIGNAL));
+        } else {
+            ready[count] = client;
+            descriptors[count++] = client->descriptor;
+        }
+    }
+    if (count == 0) return;
+    if (gapless_ring_send(ring, descriptors, count, batch->bytes, batch->count, taken) < count) {
+        perror("io_uring");
+        exit(1);
+    }
+    for (int i = 0; i < count; i++) sent(ready[i], batch, taken[i]);
 }
 
 static void write_rest(struct client *client) {
@@ -204,9 +229,14 @@ static int listen_on(int port) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 2 || atoi(arguments[1]) <= 0) {
-        fprintf(stderr, "usage: gapless-limit PORT\n");
+    int uses_ring = count == 3 && strcmp(arguments[2], "uring") == 0;
+    if (count != 2 + uses_ring || atoi(arguments[1]) <= 0) {
+        fprintf(stderr, "usage: gapless-limit PORT [uring]\n");
         return 2;
+    }
+    if (uses_ring && (ring = gapless_ring_open()) == NULL) {
+        perror("io_uring");
+        return 1;
     }
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -229,10 +259,8 @@ int main(int count, char **arguments) {
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_client(client);
         }
         for (size_t i = 0; i < pending_count; i++) {
-            struct room *room = &rooms[pending[i]];
-            for (size_t j = 0; j < room->count; j++)
-                write_batch(room->subscribers[j], &room->batch);
-            room->batch.count = 0;
+            write_batch(&rooms[pending[i]]);
+            rooms[pending[i]].batch.count = 0;
         }
         pending_count = 0;
     }
