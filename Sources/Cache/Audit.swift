@@ -55,7 +55,7 @@ extension Store {
             SELECT cid, last_seq, there FROM (
                 SELECT cid, last_seq, (SELECT coalesce(max(seq), 0) FROM message AS m
                     WHERE m.cid = c.cid AND m.deleted = 0) AS there
-                FROM conversation AS c WHERE removed = 0) WHERE last_seq <> there
+                FROM log AS c WHERE removed = 0) WHERE last_seq <> there
             """),
         Fault(
             "two slots have one rev (rev, slots)",
@@ -83,7 +83,7 @@ extension Store {
         Fault(
             "a message lies above where the search for the last one begins (message, begin)",
             """
-            SELECT c.cid, m.seq, c.rest_up_to FROM conversation AS c JOIN message AS m
+            SELECT c.cid, m.seq, c.rest_up_to FROM log AS c CROSS JOIN message AS m
                 ON m.cid = c.cid AND m.seq > c.rest_up_to AND m.seq < c.last_seq
             WHERE c.removed = 0 AND m.deleted = 0
             """),
@@ -97,18 +97,56 @@ extension Store {
             SELECT cid, seq, there FROM (
                 SELECT cid, seq, (SELECT count(*) FROM message AS m WHERE m.cid = c.cid
                     AND m.seq BETWEEN 1 AND c.seq) AS there
-                FROM conversation AS c WHERE removed = 0) WHERE seq <> there
+                FROM log AS c WHERE removed = 0) WHERE seq <> there
             """),
         Fault(
             "a message lies above the head (message, head)",
             """
-            SELECT c.cid, m.seq, c.seq FROM conversation AS c JOIN message AS m ON m.cid = c.cid
+            SELECT c.cid, m.seq, c.seq FROM log AS c CROSS JOIN message AS m ON m.cid = c.cid
             WHERE c.removed = 0 AND (m.seq > c.seq OR m.rev > c.rev)
             """),
+        Fault(
+            "a tail does not begin at the head that is written (tail, head)",
+            """
+            SELECT t.cid, t.above, c.seq FROM tail AS t LEFT JOIN conversation AS c ON c.cid = t.cid
+            WHERE c.removed IS NOT 0 OR c.seq <> t.above
+                OR NOT EXISTS (SELECT 1 FROM message WHERE cid = t.cid AND seq > t.above)
+            """),
+        Fault(
+            "a tail has what is no new message (message, rev)",
+            """
+            SELECT t.cid, m.seq, m.rev FROM tail AS t JOIN conversation AS c ON c.cid = t.cid
+            JOIN message AS m ON m.cid = t.cid AND m.seq > t.above
+            WHERE m.touched IS NULL OR m.deleted <> 0 OR m.rev <> c.rev + m.seq - c.seq
+            """),
+        Fault(
+            "a message is not found by its id, or by its rev (message)",
+            """
+            SELECT m.cid, m.seq, 0 FROM message AS m LEFT JOIN tail AS t ON t.cid = m.cid
+            LEFT JOIN place_by_id AS i ON i.cid = m.cid AND i.id = m.id
+            LEFT JOIN place_by_rev AS r ON r.cid = m.cid AND r.rev = m.rev
+            WHERE m.touched IS NOT NULL AND m.seq <= coalesce(t.above, m.seq)
+                AND (i.seq IS NOT m.seq OR r.seq IS NOT m.seq)
+            """),
+        Fault(
+            "an id or a rev leads to another message, or to none (place)",
+            """
+            SELECT p.cid, p.seq, 0 FROM (
+                SELECT cid, seq, id, NULL AS rev FROM place_by_id
+                UNION ALL SELECT cid, seq, NULL, rev FROM place_by_rev) AS p
+            LEFT JOIN conversation AS c ON c.cid = p.cid
+            LEFT JOIN message AS m ON m.cid = p.cid AND m.seq = p.seq
+            WHERE c.cid IS NULL OR (c.removed = 0
+                AND (m.id IS NOT coalesce(p.id, m.id) OR m.rev IS NOT coalesce(p.rev, m.rev)))
+            """),
+        Fault(
+            "messages have one id (first, messages)",
+            "SELECT cid, min(seq), count(*) FROM message GROUP BY cid, id HAVING count(*) > 1"),
     ]
 
     /// The cache of another origin: every place that the coverage names is held.
     private static let inACache = [
+        Fault("a tail, which only a log has (tail)", "SELECT cid, above, 0 FROM tail"),
         Fault(
             "a place is covered and has no message (run)",
             """

@@ -7,7 +7,7 @@ import Wire
 package final class ConversationRows {
     private static let columns =
         "cid, id, epoch, seq, rev, mark, floor, record_rev, last_seq, activity,"
-        + " touched, members, rest_up_to"
+        + " touched, members, rest_up_to, above"
 
     private let byID: Statement
     private let byNumber: Statement
@@ -25,8 +25,8 @@ package final class ConversationRows {
     package init(_ connection: Connection) throws(CacheError) {
         let columns = Self.columns
         byID = try connection.prepare(
-            "SELECT \(columns) FROM conversation WHERE id = ? AND removed = 0")
-        byNumber = try connection.prepare("SELECT \(columns) FROM conversation WHERE cid = ?")
+            "SELECT \(columns) FROM log WHERE id = ? AND removed = 0")
+        byNumber = try connection.prepare("SELECT \(columns) FROM log WHERE cid = ?")
         record = try connection.prepare(
             """
             SELECT title, metadata, unknown, created_at, updated_at, created_by
@@ -41,7 +41,7 @@ package final class ConversationRows {
         byPeople = try connection.prepare(
             "SELECT cid FROM conversation WHERE people = ? AND removed = 0 ORDER BY cid DESC")
         let ofUser = """
-            SELECT c.cid, c.activity FROM member AS m CROSS JOIN conversation AS c ON c.cid = m.cid
+            SELECT c.cid, c.activity FROM member AS m CROSS JOIN log AS c ON c.cid = m.cid
             WHERE m.user = ?1 AND m.member = 1 AND c.removed = 0
             """
         // A large conversation that was removed keeps its participants for a while.
@@ -91,7 +91,8 @@ package final class ConversationRows {
             recordRev: row.int(7), lastSeq: row.int(8),
             activity: Timestamp(milliseconds: row.int64(9)), touched: row.int(10),
             members: row.isNull(11) ? nil : row.int(11),
-            restUpTo: row.isNull(12) ? nil : row.int(12))
+            restUpTo: row.isNull(12) ? nil : row.int(12),
+            tail: row.isNull(13) ? nil : row.int(13))
     }
 
     /// Slot 0 without its participants.

@@ -23,10 +23,13 @@ package struct LogRow: Sendable, Hashable {
     /// The number of participants; nil in a file from before they were counted, until the record
     /// changes.
     package var members: Int?
+    /// The seq above which the messages are the log's tail, which is not folded yet; nil if it has
+    /// none.
+    package internal(set) var tail: Int?
 
     package init(
         cid: Int, id: String, head: Head, recordRev: Int, lastSeq: Int, activity: Timestamp,
-        touched: Int, members: Int? = nil, restUpTo: Int? = nil
+        touched: Int, members: Int? = nil, restUpTo: Int? = nil, tail: Int? = nil
     ) {
         self.cid = cid
         self.id = id
@@ -37,7 +40,11 @@ package struct LogRow: Sendable, Hashable {
         self.touched = touched
         self.members = members
         self.restUpTo = restUpTo
+        self.tail = tail
     }
+
+    /// How many messages its tail has.
+    package var tailLength: Int { tail.map { head.seq - $0 } ?? 0 }
 
     /// A message that is not deleted is at this place now.
     package mutating func show(_ seq: Int) {

@@ -18,6 +18,7 @@ package final class LogWrites {
     private let updateMessage: Statement
     /// Those that write participants.
     package let members: MemberWrites
+    private let tails: TailWrites
     private let connection: Connection
 
     private static let removal = """
@@ -52,10 +53,15 @@ package final class LogWrites {
             """)
         remove = try connection.prepare(Self.removal)
         insertMessage = try connection.prepare(
-            "INSERT INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)")
+            """
+            INSERT INTO message
+                (cid, seq, rev, id, author, created_at, deleted, sent, json, touched)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
         updateMessage = try connection.prepare(
             "UPDATE message SET rev = ?, deleted = ?, json = ? WHERE cid = ? AND seq = ?")
         members = try MemberWrites(connection)
+        tails = try TailWrites(connection)
     }
 
     // MARK: the list
@@ -175,7 +181,24 @@ package final class LogWrites {
 
     // MARK: messages
 
-    /// Adds a message.
+    /// Before the first message of a call: from the head on the log has a tail, if it has none yet.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func beginTail(of log: inout LogRow) throws(CacheError) {
+        guard log.tail == nil else { return }
+        log.tail = log.head.seq
+        try tails.begin(log.cid, above: log.head.seq)
+    }
+
+    /// Folds the log's tail, if it has one: before any change but a message that is sent.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func fold(_ log: inout LogRow) throws(CacheError) {
+        guard let tail = log.tail else { return }
+        log.tail = nil
+        try tails.fold(log.cid, above: tail)
+        try update(log)
+    }
+
+    /// Adds a message to the tail; the head is `log`'s.
     /// - Parameter hash: the hash of what its author sent.
     /// - Throws: `CacheError`, if the file can't be written.
     package func insert(
@@ -190,12 +213,18 @@ package final class LogWrites {
         insertMessage.bind(7, message.isDeleted)
         insertMessage.bind(8, hash)
         insertMessage.bind(9, message.json)
+        insertMessage.bind(10, log.touched)
         try insertMessage.run()
     }
 
     /// Gives a message a new value.
+    /// - Parameter rev: that of its last value.
     /// - Throws: `CacheError`, if the file can't be written.
-    package func update(_ message: EncodedMessage, in log: LogRow) throws(CacheError) {
+    package func update(
+        _ message: EncodedMessage, from rev: Int, in log: LogRow
+    ) throws(CacheError) {
+        precondition(log.tail == nil, "a tail has new messages alone")
+        try tails.move(log.cid, from: rev, to: message.rev)
         updateMessage.bind(1, message.rev)
         updateMessage.bind(2, message.isDeleted)
         updateMessage.bind(3, message.json)

@@ -8,7 +8,11 @@ package final class MemberRows {
     private static let columns =
         "user, member, admin, last_read, name, metadata, unknown, created_at, updated_at"
 
+    /// The condition of the messages in the tail of the conversation ?1.
+    private static let tail = "cid = ?1 AND seq > (SELECT above FROM tail WHERE cid = ?1)"
+
     private let one: Statement
+    private let authors: Statement
     private let everybody: Statement
     private let admins: Statement
     private let newestFirst: Statement
@@ -18,7 +22,14 @@ package final class MemberRows {
 
     package init(_ connection: Connection) throws(CacheError) {
         let columns = Self.columns
-        one = try connection.prepare("SELECT \(columns) FROM member WHERE cid = ? AND user = ?")
+        one = try connection.prepare(
+            """
+            SELECT \(columns),
+                (SELECT max(seq) FROM message WHERE \(Self.tail) AND author = ?2)
+            FROM member WHERE cid = ?1 AND user = ?2
+            """)
+        authors = try connection.prepare(
+            "SELECT author, seq FROM message WHERE \(Self.tail) ORDER BY seq")
         let present = "FROM member WHERE cid = ? AND member = 1"
         everybody = try connection.prepare("SELECT user, admin \(present) ORDER BY place")
         let page = "LIMIT ? OFFSET ?"
@@ -47,7 +58,12 @@ package final class MemberRows {
     package func member(_ cid: Int, _ user: String) throws(CacheError) -> MemberRow? {
         one.bind(1, cid)
         one.bind(2, user)
-        return try one.first(Self.member)
+        return try one.first { row in
+            var member = Self.member(row)
+            // NULL is 0: nothing of the user's is in the tail.
+            member.lastRead = max(member.lastRead, row.int(9))
+            return member
+        }
     }
 
     /// The participants in the order in which they joined, and the admins among them.
@@ -81,10 +97,27 @@ package final class MemberRows {
         // SQLite takes a negative limit as none.
         let limit = request.limit > 0 ? request.limit : -1
         let offset = request.limit > 0 ? max(0, request.offset) : 0
-        switch request.order {
-        case .asc: return try page(oldestFirst, cid, limit, offset)
-        case .desc: return try page(newestFirst, cid, limit, offset)
+        var members =
+            switch request.order {
+            case .asc: try page(oldestFirst, cid, limit, offset)
+            case .desc: try page(newestFirst, cid, limit, offset)
+            }
+        let own = try lastOfTail(cid)
+        guard !own.isEmpty else { return members }
+        for at in members.indices {
+            guard let seq = own[members[at].user.id] else { continue }
+            members[at].lastRead = max(members[at].lastRead, seq)
         }
+        return members
+    }
+
+    /// The place of each author's last message in the tail.
+    private func lastOfTail(_ cid: Int) throws(CacheError) -> [ID: Int] {
+        authors.bind(1, cid)
+        defer { authors.reset() }
+        var places: [ID: Int] = [:]
+        while try authors.step() { places[authors.text(0).id] = authors.int(1) }
+        return places
     }
 
     private func page(

@@ -38,11 +38,9 @@ package final class MemberWrites {
             "UPDATE member SET member = 0, admin = 0, touched = ? WHERE cid = ? AND member = 1")
         raise = try connection.prepare(
             """
-            INSERT INTO member VALUES (?1, ?2, 0, 0, 0, ?3, 0, ?4, ?4, NULL, NULL, NULL, ?3)
-            ON CONFLICT (cid, user) DO UPDATE SET
-                last_read = max(last_read, excluded.last_read),
-                sent = iif(?6, excluded.sent, coalesce(sent, last_read)),
-                touched = max(touched, ?5)
+            UPDATE member SET last_read = max(last_read, ?), sent = coalesce(sent, last_read),
+                touched = max(touched, ?)
+            WHERE cid = ? AND user = ?
             """)
     }
 
@@ -108,35 +106,16 @@ package final class MemberWrites {
         try leaveAll.run()
     }
 
-    /// How far a user has read.
-    package struct Marker {
-        let user: String
-        let seq: Int
-        let at: Timestamp
-        /// Whether the user wrote the message there.
-        let isSent: Bool
-        /// The list's rev, if this is a change of that user's list; 0 otherwise.
-        let touched: Int
-
-        package init(user: String, seq: Int, at: Timestamp, isSent: Bool, touched: Int = 0) {
-            self.user = user
-            self.seq = seq
-            self.at = at
-            self.isSent = isSent
-            self.touched = touched
-        }
-    }
-
-    /// Moves a user's read marker up to a seq. A user who does not take part gets a row too, so
-    /// that their own messages don't count as unread if they join.
+    /// Moves a participant's read marker up to a seq, as a change of that user's list alone.
+    /// - Parameter touched: the list's rev.
     /// - Throws: `CacheError`, if the file can't be written.
-    package func raise(_ marker: Marker, in log: LogRow) throws(CacheError) {
-        raise.bind(1, log.cid)
-        raise.bind(2, marker.user)
-        raise.bind(3, marker.seq)
-        raise.bind(4, marker.at.milliseconds)
-        raise.bind(5, marker.touched)
-        raise.bind(6, marker.isSent)
+    package func raise(
+        _ user: String, to seq: Int, touched: Int, in log: LogRow
+    ) throws(CacheError) {
+        raise.bind(1, seq)
+        raise.bind(2, touched)
+        raise.bind(3, log.cid)
+        raise.bind(4, user)
         try raise.run()
     }
 }

@@ -7,6 +7,17 @@ import Wire
 package final class MessageRows {
     private static let columns = "seq, rev, id, author, deleted, created_at, json"
 
+    /// The place of the message with the id ?2 in the conversation ?1; most ids that are looked for
+    /// are new, so each part is one step where it finds nothing, and a tail is short.
+    private static let placeOfID = """
+        coalesce(
+            (SELECT seq FROM message INDEXED BY message_id
+                WHERE cid = ?1 AND id = ?2 AND touched IS NULL),
+            (SELECT seq FROM place_by_id WHERE cid = ?1 AND id = ?2),
+            (SELECT seq FROM message
+                WHERE cid = ?1 AND seq > (SELECT above FROM tail WHERE cid = ?1) AND id = ?2))
+        """
+
     private let below: Statement
     private let above: Statement
     private let at: Statement
@@ -16,8 +27,7 @@ package final class MessageRows {
     private let names: Statement
     private let newest: Statement
     private let atOrAbove: Statement
-    private let newestChanges: Statement
-    private let changes: Statement
+    private let changes: ChangeRows
     private let undeleted: Statement
     private let deleted: Statement
 
@@ -28,20 +38,18 @@ package final class MessageRows {
         above = try connection.prepare(
             "\(select) AND seq > ?2 AND seq < ?3 ORDER BY seq LIMIT ?4")
         at = try connection.prepare("\(select) AND seq = ?2")
-        byID = try connection.prepare("\(select) AND id = ?2")
+        byID = try connection.prepare("\(select) AND seq = \(Self.placeOfID)")
         sent = try connection.prepare(
-            "SELECT \(Self.columns), sent FROM message WHERE cid = ? AND id = ?")
-        place = try connection.prepare("SELECT seq FROM message WHERE cid = ? AND id = ?")
+            "SELECT \(Self.columns), sent FROM message WHERE cid = ?1 AND seq = \(Self.placeOfID)")
+        place = try connection.prepare(
+            "SELECT seq FROM message WHERE cid = ?1 AND seq = \(Self.placeOfID)")
         names = try connection.prepare(
             "SELECT seq, id FROM message WHERE cid = ? AND seq >= ? ORDER BY seq")
         newest = try connection.prepare(
             "SELECT seq FROM message WHERE cid = ? ORDER BY seq DESC LIMIT 1")
         atOrAbove = try connection.prepare(
             "SELECT seq, created_at FROM message WHERE cid = ? AND seq >= ? ORDER BY seq LIMIT 1")
-        // The index on rev ends in the primary key, so both queries need only the index.
-        newestChanges = try connection.prepare(
-            "SELECT seq FROM message WHERE cid = ? AND rev > ? ORDER BY rev DESC LIMIT ?")
-        changes = try connection.prepare("\(select) AND rev > ?2 ORDER BY rev LIMIT ?3")
+        changes = try ChangeRows(connection)
         undeleted = try connection.prepare(
             """
             SELECT seq FROM message WHERE cid = ? AND seq < ? AND deleted = 0
@@ -228,10 +236,7 @@ package final class MessageRows {
     package func newestChanges(
         _ cid: Int, since rev: Int, limit: Int
     ) throws(CacheError) -> [Int] {
-        newestChanges.bind(1, cid)
-        newestChanges.bind(2, rev)
-        newestChanges.bind(3, limit)
-        return try newestChanges.all { $0.int(0) }
+        try changes.newest(cid, since: rev, limit: limit)
     }
 
     /// At most `limit` messages that changed after `rev`, oldest change first.
@@ -239,19 +244,21 @@ package final class MessageRows {
     package func changes(
         _ cid: Int, since rev: Int, limit: Int, bytes: Int
     ) throws(CacheError) -> [EncodedMessage] {
-        changes.bind(1, cid)
-        changes.bind(2, rev)
-        changes.bind(3, limit)
-        return try Self.messages(changes, limit: limit, bytes: bytes)
+        var messages: [EncodedMessage] = []
+        var taken = 0
+        for place in try changes.oldest(cid, since: rev, limit: limit) {
+            guard let message = try message(cid, at: place) else { continue }
+            taken += message.json.count
+            if taken > bytes, !messages.isEmpty { break }
+            messages.append(message)
+        }
+        return messages
     }
 
     /// Whether a message changed after `rev`.
     /// - Throws: `CacheError`, if the file can't be read.
     package func isAny(_ cid: Int, changedAfter rev: Int) throws(CacheError) -> Bool {
-        changes.bind(1, cid)
-        changes.bind(2, rev)
-        changes.bind(3, 1)
-        return try changes.exists()
+        try !changes.newest(cid, since: rev, limit: 1).isEmpty
     }
 
     // MARK: counts

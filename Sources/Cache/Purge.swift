@@ -17,6 +17,7 @@ package final class Purge {
     private let deleteMessages: Statement
     private let deleteMarks: Statement
     private let deleteCoverage: Statement
+    private let deletePlaces: [PlacePurge]
     private let finish: Statement
     private let forgotten: Statement
     private let deleteConversation: Statement
@@ -40,6 +41,10 @@ package final class Purge {
         deleteMessages = try connection.prepare("DELETE FROM message WHERE cid = ? AND seq < ?")
         deleteMarks = try connection.prepare("DELETE FROM incarnation WHERE cid = ?")
         deleteCoverage = try connection.prepare("DELETE FROM coverage WHERE cid = ?")
+        deletePlaces = [
+            try PlacePurge(connection, "place_by_id", "id"),
+            try PlacePurge(connection, "place_by_rev", "rev"),
+        ]
         finish = try connection.prepare("UPDATE conversation SET removed = 2 WHERE cid = ?")
         forgotten = try connection.prepare(
             """
@@ -65,6 +70,7 @@ package final class Purge {
             try uncount.run()
             return true
         }
+        for places in deletePlaces where try places.delete(cid) { return true }
         try run(deleteMarks, cid)
         try run(deleteCoverage, cid)
         try run(finish, cid)
@@ -88,6 +94,30 @@ package final class Purge {
     private func run(_ statement: borrowing Statement, _ cid: Int) throws(CacheError) {
         statement.bind(1, cid)
         try statement.run()
+    }
+}
+
+/// Purges a table of the places of removed conversations' messages, in pieces as well.
+private final class PlacePurge {
+    private let delete: Statement
+    private let connection: Connection
+
+    init(_ connection: Connection, _ table: String, _ key: String) throws(CacheError) {
+        self.connection = connection
+        delete = try connection.prepare(
+            """
+            DELETE FROM \(table) WHERE cid = ?1 AND \(key) IN (
+                SELECT \(key) FROM \(table) WHERE cid = ?1 LIMIT \(Purge.chunk))
+            """)
+    }
+
+    /// Deletes a piece of the rows.
+    /// - Returns: whether there was one.
+    /// - Throws: `CacheError`, if the file can't be written.
+    func delete(_ cid: Int) throws(CacheError) -> Bool {
+        delete.bind(1, cid)
+        try delete.run()
+        return connection.changes > 0
     }
 }
 

@@ -49,7 +49,10 @@ package final class ReplicaRows {
         stamp = try connection.prepare(
             "SELECT rev, id, mark FROM message WHERE cid = ? AND seq = ?")
         mark = try connection.prepare(
-            "SELECT mark FROM message WHERE cid = ? AND rev = ? AND mark IS NOT NULL")
+            """
+            SELECT mark FROM message INDEXED BY message_rev
+            WHERE cid = ? AND rev = ? AND mark IS NOT NULL AND touched IS NULL
+            """)
     }
 
     /// How far the cache of this conversation may be believed.

@@ -18,11 +18,18 @@ import SQLite
 ///   also uses `conversation.changes_from` and `held` (its rows in `message`), and the marks of
 ///   revs as far as they are known (`conversation.record_mark`, `message.mark`).
 /// - `state` is one row: the list's head, its floor, and the number of messages.
+/// - `tail` is the logs whose last messages are in `message` and nowhere else: those above a seq.
+///   What each of them would have changed elsewhere is derived from it until the tail is folded
+///   (`TailWrites`), so a sent message costs two pages. The view `log` is `conversation` with the
+///   tail counted in: the head is read from there and nowhere else.
+/// - `place_by_id` and `place_by_rev` find the folded messages, and the indexes on `id` and `rev`
+///   those from before the eighth version and those of a cache: their `touched` is NULL. In a
+///   message of a log it is the list's rev.
 enum Schema {
     /// "GPLS": identifies the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second, third, fourth, fifth, sixth, seventh]
+    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth]
 
     /// Migrates the file to the newest version.
     /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or SQLite's failure.
@@ -186,5 +193,44 @@ enum Schema {
     /// below.
     private static let seventh = """
         ALTER TABLE conversation ADD COLUMN rest_up_to INTEGER;
+        """
+
+    /// Tails. `message_rev` holds `touched` so that the index alone answers.
+    private static let eighth = """
+        ALTER TABLE message ADD COLUMN touched INTEGER;
+        DROP INDEX message_id;
+        CREATE UNIQUE INDEX message_id ON message (cid, id) WHERE touched IS NULL;
+        DROP INDEX message_rev;
+        CREATE INDEX message_rev ON message (cid, rev, touched) WHERE touched IS NULL;
+
+        CREATE TABLE place_by_id (
+            cid INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            PRIMARY KEY (cid, id)
+        ) WITHOUT ROWID;
+        CREATE TABLE place_by_rev (
+            cid INTEGER NOT NULL,
+            rev INTEGER NOT NULL,
+            seq INTEGER NOT NULL,
+            PRIMARY KEY (cid, rev)
+        ) WITHOUT ROWID;
+        CREATE TABLE tail (
+            cid INTEGER PRIMARY KEY,
+            above INTEGER NOT NULL
+        );
+
+        CREATE VIEW log AS
+            SELECT c.cid, c.id, c.removed, c.epoch, coalesce(n.seq, c.seq) AS seq,
+                coalesce(n.rev, c.rev) AS rev, c.mark, c.floor, c.record_rev,
+                coalesce(n.seq, c.last_seq) AS last_seq,
+                coalesce(n.created_at, c.activity) AS activity,
+                coalesce(n.touched, c.touched) AS touched, c.members,
+                iif(n.seq IS NULL, c.rest_up_to, iif(n.seq > c.seq + 1, n.seq - 1, c.last_seq))
+                    AS rest_up_to,
+                t.above
+            FROM conversation AS c LEFT JOIN tail AS t ON t.cid = c.cid
+            LEFT JOIN message AS n ON n.cid = t.cid
+                AND n.seq = (SELECT max(seq) FROM message WHERE cid = t.cid);
         """
 }

@@ -90,6 +90,15 @@ import Wire
             let connection = try Connection(path: scratch.file(), access: .readWrite)
             try connection.execute(
                 """
+                DROP VIEW log;
+                DROP TABLE tail;
+                DROP TABLE place_by_id;
+                DROP TABLE place_by_rev;
+                DROP INDEX message_id;
+                DROP INDEX message_rev;
+                CREATE UNIQUE INDEX message_id ON message (cid, id);
+                CREATE INDEX message_rev ON message (cid, rev);
+                ALTER TABLE message DROP COLUMN touched;
                 ALTER TABLE conversation DROP COLUMN changes_from;
                 ALTER TABLE conversation DROP COLUMN held;
                 ALTER TABLE conversation DROP COLUMN record_mark;
@@ -165,7 +174,7 @@ import Wire
             INSERT INTO conversation (cid, id, epoch, seq, rev, mark, floor, record_rev,
                 last_seq, activity, touched, metadata, created_at, updated_at)
             VALUES (1, 'c', 'e', 2, 3, 'm', 1, 1, 2, 0, 1, '{}', 0, 0);
-            INSERT INTO message VALUES (1, 2, 3, 'm1', 'u', 0, 0, x'00', '{}', NULL);
+            INSERT INTO message VALUES (1, 2, 3, 'm1', 'u', 0, 0, x'00', '{}', NULL, NULL);
             UPDATE state SET messages = 1, touched = 1;
             """)
         #expect(

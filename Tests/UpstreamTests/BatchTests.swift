@@ -39,6 +39,7 @@ import Wire
                 #expect(Self.text(said[at]) == Self.text(other), "round \(round), \(calls[at])")
             }
             #expect(try Self.dump(together) == Self.dump(alone), "round \(round)")
+            #expect(try together.store.audit() == [], "round \(round)")
             together.now += 1000
             alone.now += 1000
         }
@@ -123,13 +124,18 @@ import Wire
         let connection = try Connection(path: origin.directory + "/gapless.db", access: .readOnly)
         let tables = [
             ("state", "touched, floor, messages"),
-            ("message", "cid, seq, rev, id, author, created_at, deleted, hex(sent), hex(json)"),
+            (
+                "message",
+                "cid, seq, rev, id, author, created_at, deleted, hex(sent), hex(json), touched"
+            ),
             (
                 "conversation",
                 "cid, id, removed, seq, rev, floor, record_rev, last_seq, activity, touched, title"
             ),
             ("member", "cid, user, member, admin, place, last_read, touched"),
             ("incarnation", "cid, from_rev"),
+            ("tail", "cid, above"), ("place_by_id", "cid, id, seq"),
+            ("place_by_rev", "cid, rev, seq"),
         ]
         return try tables.map { table, columns in
             let row = columns.split(separator: ", ").map { "quote(\($0))" }

@@ -26,11 +26,15 @@ final class Origin {
     private let clock = Clock()
     private let durability: Store.Durability
     private let bytes: Int
+    private let tail: Int
 
-    init(durability: Store.Durability = .normal, bytes: Int = .max) throws {
+    init(
+        durability: Store.Durability = .normal, bytes: Int = .max, tail: Int = Embedded.tail
+    ) throws {
         directory = try Self.makeDirectory()
         self.durability = durability
         self.bytes = bytes
+        self.tail = tail
         try start()
     }
 
@@ -52,7 +56,8 @@ final class Origin {
             Store.Options(
                 path: directory + "/gapless.db", origin: Embedded.kind, durability: durability,
                 isChecked: true, wait: .seconds(30)))
-        let embedded = try Embedded(store, bytes: bytes, clock: { [clock] in clock.now })
+        let embedded = try Embedded(
+            store, bytes: bytes, tail: tail, clock: { [clock] in clock.now })
         process = Process(
             store: store, embedded: embedded, reader: try Reader(store, bytes: bytes))
         let outputs = Outputs()
@@ -76,6 +81,7 @@ final class Origin {
 
     var embedded: Embedded { opened.embedded }
     var reader: Reader { opened.reader }
+    var store: Store { opened.store }
 
     /// The clock of the origin, in milliseconds; it stands still by itself.
     var now: Int64 {

@@ -3,10 +3,9 @@ import Ports
 import SQLite
 import Wire
 
-/// State that many jobs of a batch change is written once for all of them: the list's position, at
-/// the end of the batch; and, for consecutive messages to one conversation, its head and the
-/// authors' read markers, when another job comes. Readers of the file see nothing before the
-/// commit; within the batch every job but another send to the same conversation finds it written.
+/// What many jobs of a batch have in common: the list's position, written once at its end, and the
+/// conversation that consecutive messages go to, read once for all of them. Readers of the file see
+/// nothing before the commit.
 struct BatchState {
     /// The list as it will be after the batch.
     struct List {
@@ -16,20 +15,11 @@ struct BatchState {
         var messages = 0
     }
 
-    /// A read marker.
-    struct Marker {
-        var user: String
-        var seq: Int
-    }
-
-    /// The conversation that the last jobs sent to.
+    /// The conversation that the last jobs sent to, as it is in the file.
     struct Sending {
         var log: LogRow
         /// Users known to be members, by the checks so far.
         var members: Set<ID> = []
-        /// The authors' read markers, by user id.
-        var markers: [ID: Marker] = [:]
-        var isChanged = false
     }
 
     var list: List?

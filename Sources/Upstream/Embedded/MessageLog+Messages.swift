@@ -27,23 +27,25 @@ extension MessageLog {
         let fates = try fates(of: messages, in: access.log, at: at)
         var log = access.log
         let new = fates.count { if case .new = $0 { true } else { false } }
-        if new > 0 { log.touched = try touch(messages: new) }
+        if new > 0 {
+            log.touched = try touch(messages: new)
+            log.activity = at
+            try writes.beginTail(of: &log)
+        }
         var sent: [EncodedMessage] = []
-        var markers: [ID: BatchState.Marker] = [:]
         for (message, fate) in zip(messages, fates) {
             switch fate {
             case .known(let known): sent.append(known)
             case .repeated(let earlier): sent.append(sent[earlier])
             case .new(let id, let hash):
-                let encoded = try append(message, id, hash, to: &log, at: at)
-                markers[message.author.id] = BatchState.Marker(
-                    user: message.author, seq: encoded.seq)
-                sent.append(encoded)
+                sent.append(try append(message, id, hash, to: &log, at: at))
             }
         }
         if new > 0 {
-            log.activity = at
-            noteSends(log, markers)
+            // What follows from a tail is under the mark that is written.
+            let isUnderAnotherMark = log.head.mark != access.log.head.mark
+            if isUnderAnotherMark || log.tailLength >= tailLimit { try writes.fold(&log) }
+            pending.sending?.log = log
         }
         return .messages(sent, isNew: new > 0)
     }
@@ -151,10 +153,11 @@ extension MessageLog {
         by encode: (LogRow, Timestamp) -> EncodedMessage
     ) throws(CacheError) -> Outcome {
         var log = log
+        try writes.fold(&log)
         log.touched = try touch()
         try advance(&log)
         let message = encode(log, now)
-        try writes.update(message, in: log)
+        try writes.update(message, from: stored.rev, in: log)
         if message.isDeleted, log.lastSeq == message.seq {
             try rows.messages.hideLast(of: &log)
         }

@@ -97,6 +97,7 @@ extension MessageLog {
         }
         var log = access.log
         let users = try rows.members.everybody(log.cid).users
+        try writes.fold(&log)
         log.touched = try touch()
         try writes.remove(log)
         leaveToPurge()
@@ -114,8 +115,7 @@ extension MessageLog {
         guard seq > reader.lastReadSeq else { return .read(reader) }
         // A change of this user's list alone, and not of the log.
         let touched = try touch()
-        try writes.members.raise(
-            .init(user: user, seq: seq, at: now, isSent: false, touched: touched), in: log)
+        try writes.members.raise(user, to: seq, touched: touched, in: log)
         tell(.read(conversation: log.id, user: user, seq: seq))
         return .read(try rows.reader(log, user) ?? reader)
     }

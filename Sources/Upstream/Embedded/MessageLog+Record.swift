@@ -166,6 +166,7 @@ extension MessageLog {
             try rows.view(log, for: access.user).check(ifRev: change.ifRev)
         }
         if let said { try limits.check(said, insteadOf: old.said) }
+        try writes.fold(&log)
         log.touched = try touch()
         try advance(&log)
         log.recordRev = log.head.rev

@@ -1,5 +1,6 @@
 import Cache
 import Chat
+import Crypto
 import JSON
 import Ports
 import Rules
@@ -18,6 +19,9 @@ final class MessageLog: BatchWork {
     /// continues under another mark.
     let mark: String
     var identifiers = IdentifierSource()
+    /// The messages of a tail at which it is folded: what every read of a log may have to look
+    /// through.
+    let tailLimit: Int
     private let present: PresentLimits
     private let clock: @Sendable () -> Timestamp
     private let connection: Connection
@@ -32,13 +36,14 @@ final class MessageLog: BatchWork {
 
     init(
         _ connection: Connection, _ reader: Reader, _ limits: PresentLimits,
-        clock: @escaping @Sendable () -> Timestamp, mark: String, outlet: Outlet
+        tailLimit: Int, clock: @escaping @Sendable () -> Timestamp, outlet: Outlet
     ) throws(CacheError) {
+        mark = Random.hex(8)
+        self.tailLimit = tailLimit
         self.connection = connection
         self.reader = reader
         present = limits
         self.clock = clock
-        self.mark = mark
         self.outlet = outlet
         rows = try Rows(connection)
         writes = try LogWrites(connection)
@@ -69,7 +74,7 @@ final class MessageLog: BatchWork {
 
     func write(_ job: Job) throws(CacheError) {
         guard case .perform(let operation, let caller, let token) = job else { return }
-        if !isContinued(by: operation) { try settleSends() }
+        if !isContinued(by: operation) { pending.sending = nil }
         let before = changes
         do {
             let outcome = try perform(operation, by: caller)
@@ -94,7 +99,7 @@ final class MessageLog: BatchWork {
     private var changes: Int { connection.totalChanges + pending.touches }
 
     func settle() throws(CacheError) {
-        try settleSends()
+        pending.sending = nil
         try settleList()
     }
 
@@ -208,25 +213,6 @@ final class MessageLog: BatchWork {
             pending.sending?.members.insert(user.id)
         }
         return Access(log: sending.log, user: user, isAdmin: false)
-    }
-
-    /// Records the conversation's new head and that the authors have read up to their messages.
-    func noteSends(_ log: LogRow, _ markers: [ID: BatchState.Marker]) {
-        pending.sending?.log = log
-        pending.sending?.markers.merge(markers) { $1 }
-        pending.sending?.isChanged = true
-    }
-
-    func settleSends() throws(CacheError) {
-        guard let sending = pending.sending else { return }
-        pending.sending = nil
-        guard sending.isChanged else { return }
-        let log = sending.log
-        try writes.update(log)
-        for marker in sending.markers.values {
-            try writes.members.raise(
-                .init(user: marker.user, seq: marker.seq, at: log.activity, isSent: true), in: log)
-        }
     }
 }
 
