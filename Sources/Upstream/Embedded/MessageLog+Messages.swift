@@ -45,7 +45,7 @@ extension MessageLog {
             // What follows from a tail is under the mark that is written.
             let isUnderAnotherMark = log.head.mark != access.log.head.mark
             if isUnderAnotherMark || log.tailLength >= tailLimit { try writes.fold(&log) }
-            pending.sending?.log = log
+            pending.note(log)
         }
         return .messages(sent, isNew: new > 0)
     }

@@ -16,6 +16,7 @@ extension MessageLog {
     }
 
     func perform(_ operation: Operation, by caller: Caller) throws -> Outcome {
+        if let changed = operation.changedOtherwise { pending.forget(changed) }
         switch operation {
         case .send(let id, let messages):
             return try send(messages, in: try openToSend(id, by: caller))
@@ -120,12 +121,45 @@ extension MessageLog {
         return .read(try rows.reader(log, user) ?? reader)
     }
 
+    /// Like `open`, for sends: uses what earlier sends to this conversation have read.
+    func openToSend(_ id: String, by caller: Caller) throws -> Access {
+        guard let known = pending.sending[id.id] else {
+            let access = try open(id, by: caller)
+            pending.note(access.log, member: access.user?.id)
+            return access
+        }
+        guard case .user(let user) = caller else {
+            return Access(log: known.log, user: nil, isAdmin: true)
+        }
+        if !known.members.contains(user.id) {
+            let member = try rows.members.member(known.log.cid, user)
+            guard let member, member.isMember else { throw RequestError.noConversation }
+            pending.note(known.log, member: user.id)
+        }
+        return Access(log: known.log, user: user, isAdmin: false)
+    }
+
     /// Raises the log's rev by one, under this process's mark.
     func advance(_ log: inout LogRow) throws(CacheError) {
         log.head.rev += 1
         if log.head.mark != mark {
             try writes.insertMark(log.cid, from: log.head.rev, mark)
             log.head.mark = mark
+        }
+    }
+}
+
+extension Operation {
+    /// The conversation whose row or members it may change, or which it may make; nil if it sends,
+    /// or moves a read marker.
+    fileprivate var changedOtherwise: String? {
+        switch self {
+        case .send, .markRead, .findDistinct, .create(nil, _, _): nil
+        case .edit(let id, _, _), .delete(let id, _, _), .create(let id?, _, _), .put(let id, _),
+            .update(let id, _), .addParticipants(let id, _), .removeParticipants(let id, _),
+            .addAdmins(let id, _), .removeAdmins(let id, _), .deleteConversation(let id),
+            .leave(let id):
+            id
         }
     }
 }

@@ -8,8 +8,9 @@ import SQLite
 import Wire
 
 /// The log of the embedded upstream: decides what may be written, and writes it. It decides on what
-/// is in the file, inside the transaction that writes, and keeps no state between batches, so a
-/// rolled back batch leaves no trace. It lives on the writer's queue.
+/// is in the file, inside the transaction that writes, or on what it has read or written there last
+/// (`BatchState`): no other writes the file. A rolled back batch leaves no trace. It lives on the
+/// writer's queue.
 final class MessageLog: BatchWork {
     typealias Job = UpstreamCall
 
@@ -30,7 +31,7 @@ final class MessageLog: BatchWork {
     private let outlet: Outlet
     /// What the batch publishes and answers once it is committed.
     private var outputs = BatchOutputs()
-    /// What is written at the end of the batch.
+    /// What is written at the end of the batch, and what is known of the file.
     var pending = BatchState()
     private(set) var isTidyingDue = true
 
@@ -74,7 +75,6 @@ final class MessageLog: BatchWork {
 
     func write(_ job: Job) throws(CacheError) {
         guard case .perform(let operation, let caller, let token) = job else { return }
-        if !isContinued(by: operation) { pending.sending = nil }
         let before = changes
         do {
             let outcome = try perform(operation, by: caller)
@@ -99,8 +99,10 @@ final class MessageLog: BatchWork {
     private var changes: Int { connection.totalChanges + pending.touches }
 
     func settle() throws(CacheError) {
-        pending.sending = nil
-        try settleList()
+        guard var list = pending.list, list.isChanged else { return }
+        try writes.write(list: list.rev, messages: list.messages)
+        (list.messages, list.isChanged) = (0, false)
+        pending.list = list
     }
 
     func committed(_ jobs: [Job]) {
@@ -156,6 +158,9 @@ final class MessageLog: BatchWork {
     }
 
     func probe() throws(CacheError) {
+        // Nobody says whether this is committed.
+        pending.drop()
+        defer { pending.drop() }
         _ = try touch()
         try settle()
         isTidyingDue = true
@@ -175,6 +180,7 @@ final class MessageLog: BatchWork {
         }
         list.rev += 1
         list.messages += messages
+        list.isChanged = true
         if list.mark != mark {
             try writes.markList(from: list.rev, mark)
             list.mark = mark
@@ -182,37 +188,6 @@ final class MessageLog: BatchWork {
         pending.list = list
         pending.touches += 1
         return list.rev
-    }
-
-    func settleList() throws(CacheError) {
-        guard let list = pending.list else { return }
-        // Cleared first: if the write fails, a retry must not find it.
-        pending.list = nil
-        try writes.write(list: list.rev, messages: list.messages)
-    }
-
-    /// Whether the operation sends to the same conversation as the jobs before it.
-    func isContinued(by operation: Operation) -> Bool {
-        guard case .send(let id, _) = operation, let sending = pending.sending else { return false }
-        return sending.log.id.isSameID(id)
-    }
-
-    /// Like `open`, for sends: uses what earlier sends of the batch to this conversation have read.
-    func openToSend(_ id: String, by caller: Caller) throws -> Access {
-        guard let sending = pending.sending else {
-            let access = try open(id, by: caller)
-            pending.sending = BatchState.Sending(log: access.log)
-            if let user = access.user { pending.sending?.members.insert(user.id) }
-            return access
-        }
-        guard case .user(let user) = caller else {
-            return Access(log: sending.log, user: nil, isAdmin: true)
-        }
-        if !sending.members.contains(user.id) {
-            _ = try open(id, by: caller)
-            pending.sending?.members.insert(user.id)
-        }
-        return Access(log: sending.log, user: user, isAdmin: false)
     }
 }
 
