@@ -21,6 +21,8 @@ package final class ConversationRows {
     private let changed: Statement
     private let gone: Statement
     private let state: Statement
+    /// The mark of the log that was read last.
+    private var lastMark = ""
 
     package init(_ connection: Connection) throws(CacheError) {
         let columns = Self.columns
@@ -72,21 +74,28 @@ package final class ConversationRows {
     /// - Throws: `CacheError`, if the file can't be read.
     package func log(_ id: String) throws(CacheError) -> LogRow? {
         byID.bind(1, id)
-        return try byID.first(Self.log)
+        let log = try byID.first { Self.log($0, id: id, mark: lastMark) }
+        if let log { lastMark = log.head.mark }
+        return log
     }
 
     /// The log with this number, removed or not.
     /// - Throws: `CacheError`, if the file can't be read.
     package func log(number cid: Int) throws(CacheError) -> LogRow? {
         byNumber.bind(1, cid)
-        return try byNumber.first(Self.log)
+        return try byNumber.first { Self.log($0) }
     }
 
-    private static func log(_ row: borrowing Statement) -> LogRow {
+    /// - Parameters:
+    ///   - id: the id, where it is known.
+    ///   - mark: a mark that the row probably has: a process writes all logs with its own.
+    private static func log(
+        _ row: borrowing Statement, id: String = "", mark: String = ""
+    ) -> LogRow {
         LogRow(
-            cid: row.int(0), id: row.text(1),
+            cid: row.int(0), id: row.text(1, like: id),
             head: Head(
-                epoch: row.text(2), seq: row.int(3), rev: row.int(4), mark: row.text(5),
+                epoch: row.text(2), seq: row.int(3), rev: row.int(4), mark: row.text(5, like: mark),
                 floor: row.int(6)),
             recordRev: row.int(7), lastSeq: row.int(8),
             activity: Timestamp(milliseconds: row.int64(9)), touched: row.int(10),

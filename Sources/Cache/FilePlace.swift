@@ -41,6 +41,8 @@ final class FilePlace: Sendable {
     }
 
     private let path: String
+    /// The names of the file and of its log as the kernel takes them: it is asked at each commit.
+    private let names: (file: [CChar], log: [CChar])
     private let file: File
     private let state: Mutex<State>
     /// Stays open: closing it would take away the locks that SQLite has on the file.
@@ -59,6 +61,7 @@ final class FilePlace: Sendable {
             return nil
         }
         self.path = path
+        names = (Array(path.utf8CString), Array((path + "-wal").utf8CString))
         file = File(status)
         state = Mutex(State(stamp: Stamp(status), print: Self.print(of: descriptor)))
     }
@@ -68,7 +71,7 @@ final class FilePlace: Sendable {
     /// A connection has begun the log of writes beside the file.
     func noteLog() {
         var status = stat()
-        guard stat(path + "-wal", &status) == 0 else { return }
+        guard stat(names.log, &status) == 0 else { return }
         state.withLock { $0.log = File(status) }
     }
 
@@ -115,7 +118,7 @@ final class FilePlace: Sendable {
 
     private func look(_ state: inout State) -> Seen {
         var status = stat()
-        guard stat(path, &status) == 0 else { return .removed }
+        guard stat(names.file, &status) == 0 else { return .removed }
         guard File(status) == file else { return .replaced }
         let stamp = Stamp(status)
         if stamp != state.stamp, state.checkpoints == 0 {
@@ -126,7 +129,7 @@ final class FilePlace: Sendable {
             state.stamp = stamp
         }
         var log = stat()
-        let hasLog = stat(path + "-wal", &log) == 0
+        let hasLog = stat(names.log, &log) == 0
         if hasLog, state.log == nil { state.log = File(log) }
         let hasItsLog = state.log == nil || hasLog && state.log == File(log)
         return hasItsLog ? .asLeft : .withoutItsLog

@@ -80,9 +80,10 @@ package final class LogWrites {
     }
 
     /// The list's newest rev, and its mark there.
+    /// - Parameter known: the mark that it probably is.
     /// - Throws: `CacheError`, if the file can't be read.
-    package func list() throws(CacheError) -> (rev: Int, mark: String) {
-        try listHead.first { (rev: $0.int(0), mark: $0.text(1)) } ?? (0, "")
+    package func list(like known: String = "") throws(CacheError) -> (rev: Int, mark: String) {
+        try listHead.first { (rev: $0.int(0), mark: $0.text(1, like: known)) } ?? (0, "")
     }
 
     /// Sets the list's rev, and adds to the number of messages.

@@ -145,7 +145,13 @@ extension Message {
 extension JSONWriter {
     /// A member with a moment or `null`.
     mutating func member(_ name: String, moment: Timestamp?) {
-        member(name, string: moment?.description)
+        key(name)
+        guard let moment else { return null() }
+        raw {
+            $0.append(UInt8(ascii: "\""))
+            moment.appendRFC3339(to: &$0)
+            $0.append(UInt8(ascii: "\""))
+        }
     }
 
     /// A member with a list of strings.

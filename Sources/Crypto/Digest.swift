@@ -5,7 +5,7 @@ package enum SHA256 {
     /// The address of libcrypto's method, which is never freed and may be used on every thread.
     /// Without it libcrypto would look the method up by name for each hash, which takes longer than
     /// hashing a message.
-    private static let method = UInt(bitPattern: EVP_MD_fetch(nil, "SHA256", nil))
+    fileprivate static let method = UInt(bitPattern: EVP_MD_fetch(nil, "SHA256", nil))
 
     /// The 32 bytes of the hash of `bytes`.
     package static func hash(_ bytes: [UInt8]) -> [UInt8] {
@@ -14,6 +14,32 @@ package enum SHA256 {
                 bytes, bytes.count, digest.baseAddress, nil, OpaquePointer(bitPattern: method), nil)
             precondition(isDone == 1, "libcrypto has SHA-256, and memory for a digest")
             count = Int(SHA256_DIGEST_LENGTH)
+        }
+    }
+}
+
+/// Hashes one text after another with SHA-256, and keeps libcrypto's state for the next: `SHA256`
+/// has it made and freed for each. Used by one thread at a time.
+package struct SHA256Hasher: ~Copyable {
+    private let context: OpaquePointer
+
+    package init() {
+        guard let made = EVP_MD_CTX_new() else { preconditionFailure("no memory for a digest") }
+        context = made
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    /// The first `count` of the 32 bytes of the hash of `bytes`.
+    package func hash(_ bytes: [UInt8], first count: Int) -> [UInt8] {
+        precondition((0...Int(SHA256_DIGEST_LENGTH)).contains(count), "a hash has 32 bytes")
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(SHA256_DIGEST_LENGTH)) {
+            let isDone =
+                EVP_DigestInit_ex(context, OpaquePointer(bitPattern: SHA256.method), nil) == 1
+                && EVP_DigestUpdate(context, bytes, bytes.count) == 1
+                && EVP_DigestFinal_ex(context, $0.baseAddress, nil) == 1
+            precondition(isDone, "libcrypto has SHA-256, and memory for a digest")
+            return Array($0[..<count])
         }
     }
 }

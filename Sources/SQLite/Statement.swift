@@ -133,6 +133,16 @@ package struct Statement: ~Copyable {
         return String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
+    /// The column as text; `known` itself where it says the same, so that what rows share is one
+    /// string in memory.
+    package func text(_ column: Int32, like known: String) -> String {
+        let start = sqlite3_column_blob(handle, column)
+        let count = Int(sqlite3_column_bytes(handle, column))
+        let bytes = UnsafeRawBufferPointer(start: start, count: count)
+        if count == known.utf8.count, bytes.elementsEqual(known.utf8) { return known }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
     /// The column as bytes; empty if it is null.

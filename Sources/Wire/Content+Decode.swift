@@ -50,7 +50,11 @@ extension MessageContent {
         if let body { writer.string(body) } else { writer.null() }
         writer.raw(attachment?.canonical() ?? RawJSON.null.bytes)
         writer.raw(metadata?.canonical() ?? RawJSON.emptyObject.bytes)
-        writer.raw(RawJSON(unchecked: JSONObject(members: unknown).bytes).canonical())
+        if unknown.isEmpty {
+            writer.raw(RawJSON.emptyObject)
+        } else {
+            writer.raw(RawJSON(unchecked: JSONObject(members: unknown).bytes).canonical())
+        }
         writer.endArray()
         return writer.bytes
     }

@@ -15,7 +15,7 @@ extension EncodedMessage {
             id: id, conversation: conversation, seq: seq, rev: rev, author: author, body: body,
             attachment: attachment, metadata: metadata ?? .emptyObject, createdAt: createdAt,
             editedAt: editedAt, unknown: deleted ? [] : unknown)
-        var json = JSONWriter(capacity: 256 + (body?.utf8.count ?? 0))
+        var json = JSONWriter(capacity: message.estimate)
         (deleted ? message.tombstone : message).write(to: &json)
         return EncodedMessage(
             seq: seq, rev: rev, id: id, author: author, isDeleted: deleted, createdAt: createdAt,
@@ -45,5 +45,19 @@ extension EncodedMessage {
     /// - Throws: `RecordError`, which names the field.
     package static func decode(json: [UInt8]) throws(RecordError) -> Message {
         try Message(json)
+    }
+}
+
+extension Message {
+    /// The bytes of names and numbers in a message's text.
+    private static let frame = 208
+
+    /// The bytes of its text, if nothing in it needs an escape: the text is kept, so it is neither
+    /// moved while it grows nor larger than need be.
+    fileprivate var estimate: Int {
+        var size = Self.frame + id.utf8.count + conversation.utf8.count + author.utf8.count
+        size += (body?.utf8.count ?? 0) + (attachment?.bytes.count ?? 0) + metadata.bytes.count
+        for member in unknown { size += member.key.utf8.count + member.value.bytes.count + 4 }
+        return size
     }
 }

@@ -33,6 +33,7 @@ extension MessageLog {
             try writes.beginTail(of: &log)
         }
         var sent: [EncodedMessage] = []
+        sent.reserveCapacity(messages.count)
         for (message, fate) in zip(messages, fates) {
             switch fate {
             case .known(let known): sent.append(known)
@@ -71,10 +72,11 @@ extension MessageLog {
         of messages: [NewMessage], in log: LogRow, at: Timestamp
     ) throws -> [Disposition] {
         var fates: [Disposition] = []
+        fates.reserveCapacity(messages.count)
         var earlier: [ID: (index: Int, hash: [UInt8])] = [:]
         for (index, message) in messages.enumerated() {
             // Half of SHA-256: nobody finds two contents with the same one.
-            let hash = Array(SHA256.hash(message.content.canonical()).prefix(16))
+            let hash = hasher.hash(message.content.canonical(), first: 16)
             guard let id = message.content.id else {
                 fates.append(.new(id: identifiers.next(at: at), hash: hash))
                 continue
@@ -89,7 +91,7 @@ extension MessageLog {
                 else { throw MessageLog.idTaken }
                 fates.append(.repeated(before.index))
             } else {
-                earlier[id.id] = (index, hash)
+                if messages.count > 1 { earlier[id.id] = (index, hash) }
                 fates.append(.new(id: id, hash: hash))
             }
         }

@@ -23,6 +23,7 @@ final class MessageLog: BatchWork {
     /// The messages of a tail at which it is folded: what every read of a log may have to look
     /// through.
     let tailLimit: Int
+    let hasher = SHA256Hasher()
     private let present: PresentLimits
     private let clock: @Sendable () -> Timestamp
     private let connection: Connection
@@ -57,7 +58,7 @@ final class MessageLog: BatchWork {
     var limits: LogLimits { present.value }
 
     /// Publishes the event once the batch is committed.
-    func tell(_ event: FeedEvent) { outputs.feed.append(event) }
+    func tell(_ event: FeedEvent) { outputs.feed.append(.feed(event)) }
 
     // MARK: batches
 
@@ -106,7 +107,7 @@ final class MessageLog: BatchWork {
     }
 
     func committed(_ jobs: [Job]) {
-        finish(jobs, outputs.feed.map(UpstreamOutput.feed) + outputs.results)
+        finish(jobs, outputs.inOrder)
     }
 
     func rolledBack(_ jobs: [Job], because error: CacheError) {
@@ -175,7 +176,7 @@ final class MessageLog: BatchWork {
         if let known = pending.list {
             list = known
         } else {
-            let stored = try writes.list()
+            let stored = try writes.list(like: mark)
             list = BatchState.List(rev: stored.rev, mark: stored.mark)
         }
         list.rev += 1
@@ -193,8 +194,17 @@ final class MessageLog: BatchWork {
 
 /// What a batch publishes and answers once it is committed.
 private struct BatchOutputs {
-    var feed: [FeedEvent] = []
+    var feed: [UpstreamOutput] = []
     var results: [UpstreamOutput] = []
+
+    /// The events, then the results.
+    var inOrder: [UpstreamOutput] {
+        var all: [UpstreamOutput] = []
+        all.reserveCapacity(feed.count + results.count)
+        all.append(contentsOf: feed)
+        all.append(contentsOf: results)
+        return all
+    }
 
     mutating func removeAll() {
         feed.removeAll(keepingCapacity: true)
