@@ -80,7 +80,7 @@ struct Writes: Sendable {
         var unsent: [Unsent] = []
         for run in runs {
             buffer.removeAll()
-            for frame in frames[run.frames] { buffer.append(frame.bytes) }
+            for frame in frames[run.frames] { buffer.append { frame.append(to: &$0) } }
             server.send(&buffer, to: sockets[run.sockets]) { index, bytes in
                 unsent.append(Unsent(index: index, bytes: bytes))
             }

@@ -21,6 +21,9 @@ package struct SendBuffer: Sendable {
         storage.append(contentsOf: bytes)
     }
 
+    /// Has `write` append bytes in place.
+    package mutating func append(_ write: (inout [UInt8]) -> Void) { write(&storage) }
+
     package mutating func append(_ bytes: ArraySlice<UInt8>) {
         storage.append(contentsOf: bytes)
     }

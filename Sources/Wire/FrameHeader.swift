@@ -3,11 +3,13 @@
 ///
 /// Encoded once, on the loop, and immutable: the outboxes of all receivers share it, so that a
 /// message to a thousand readers is framed once and held in memory once. Frames are not fragmented.
+///
+/// The payload is not copied behind its header: it is the text as it was encoded.
 package final class Frame: Sendable {
-    /// Header and payload.
-    package let bytes: [UInt8]
-    /// The size of the payload in bytes.
-    package let payloadCount: Int
+    /// The size of header and payload in bytes.
+    package let count: Int
+    private let opcode: Opcode
+    private let payload: [UInt8]
 
     /// RFC 6455, 5.2.
     private enum Opcode: UInt8 { case text = 0x1, close = 0x8, ping = 0x9 }
@@ -19,8 +21,30 @@ package final class Frame: Sendable {
     package convenience init(_ payload: [UInt8]) { self.init(.text, payload) }
 
     private init(_ opcode: Opcode, _ payload: [UInt8]) {
+        self.opcode = opcode
+        self.payload = payload
+        let header =
+            switch payload.count {
+            case ...125: 2
+            case ...0xFFFF: 4
+            default: 10
+            }
+        count = header + payload.count
+    }
+
+    /// The size of the payload in bytes.
+    package var payloadCount: Int { payload.count }
+
+    /// Header and payload, for who wants them in one piece.
+    package var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(payload.count + 10)
+        bytes.reserveCapacity(count)
+        append(to: &bytes)
+        return bytes
+    }
+
+    /// Appends header and payload.
+    package func append(to bytes: inout [UInt8]) {
         bytes.append(0x80 | opcode.rawValue)
         switch payload.count {
         case ...125:
@@ -36,8 +60,6 @@ package final class Frame: Sendable {
             }
         }
         bytes.append(contentsOf: payload)
-        self.bytes = bytes
-        payloadCount = payload.count
     }
 
     /// A ping, without payload.

@@ -41,7 +41,7 @@ package final class Broadcast {
 
     package init(_ payload: [UInt8], _ kind: Kind, conversation: String = "") {
         frame = Frame(payload)
-        size = frame.bytes.count
+        size = frame.count
         self.kind = kind
         deltas = kind.deltas
         isAboutList = kind.isAboutList
@@ -55,7 +55,7 @@ package final class Broadcast {
         _ payload: [UInt8], _ kind: Kind, of stream: Stream, at place: Journal.Place? = nil
     ) {
         frame = Frame(payload)
-        size = frame.bytes.count
+        size = frame.count
         self.kind = kind
         deltas = kind.deltas
         isAboutList = kind.isAboutList

@@ -171,7 +171,7 @@ struct Delivery {
         var bytes = 0
         session.lane.isInFlight = true
         _ = take(session, limit, at: now) { frame in
-            bytes += frame.bytes.count
+            bytes += frame.count
             write(frame)
         }
         session.lane.outbox.bytesInFlight += bytes

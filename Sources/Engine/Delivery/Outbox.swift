@@ -82,7 +82,7 @@ package struct Outbox {
 
     private static func size(of item: Item) -> Int {
         switch item {
-        case .barrier(let frame): frame.bytes.count
+        case .barrier(let frame): frame.count
         case .event(let event): event.size
         case .span: Span.size
         }
@@ -100,7 +100,7 @@ package struct Outbox {
             switch item {
             case .barrier(let frame):
                 write(frame)
-                taken += frame.bytes.count
+                taken += frame.count
             case .event(let event):
                 write(event.frame)
                 taken += event.size
@@ -109,7 +109,7 @@ package struct Outbox {
             case .span(let span):
                 for frame in span.frames() {
                     write(frame)
-                    taken += frame.bytes.count
+                    taken += frame.count
                 }
             }
             start += 1

@@ -279,7 +279,8 @@ final class Lists {
             if case .read(let reader) = outcome {
                 stream?.reading.readership.saw(0, reader, by: user)
             } else if case .messages(let messages, _) = outcome {
-                stream?.reading.readership.saw(messages.map(\.rev).max() ?? 0, nil, by: user)
+                let rev = messages.reduce(0) { max($0, $1.rev) }
+                stream?.reading.readership.saw(rev, nil, by: user)
             } else if request.row.method == .leaveConversation
                 || request.row.method == .deleteConversation
             {

@@ -192,7 +192,9 @@ extension RequestDesk {
         case .success(let outcome):
             if let session = connections[call.session] { tally.noteEnd(of: call.request, session) }
             if holdsReply(call, outcome) { return }
-            reply(call, people: outcome.people) { $0.outcome(outcome, of: call.request) }
+            reply(call, size: outcome.size, people: outcome.people) {
+                $0.outcome(outcome, of: call.request)
+            }
         }
     }
 

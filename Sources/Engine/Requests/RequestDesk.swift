@@ -254,6 +254,15 @@ extension Request {
 }
 
 extension Outcome {
+    /// Estimated bytes of the reply that shows it.
+    var size: Int {
+        switch self {
+        case .messages(let messages, _): 96 + (messages.first?.json.count ?? 0)
+        case .conversation(let view, _): view.size
+        case .read, .done: 96
+        }
+    }
+
     /// Participants looked at for it: a change of slot 0 is about all of them.
     var people: Int {
         if case .conversation(let view, _) = self { view.record.participantCount } else { 0 }

@@ -37,6 +37,15 @@ final class Fanout {
         fileprivate var bytes = 0
         /// A larger batch goes out as a frame of its own: it is what one write of the socket takes.
         fileprivate static let limit = 65_536
+        /// The memory for so many changes stays for the next batch.
+        fileprivate static let kept = 4
+
+        /// All of it was sent.
+        fileprivate mutating func clear() {
+            deltas.removeAll(keepingCapacity: deltas.capacity <= Self.kept)
+            covers = Coverage()
+            bytes = 0
+        }
     }
 
     /// Outboxes, bytes in flight, and the accounting.
@@ -100,22 +109,22 @@ final class Fanout {
     }
 
     private func say(_ stream: Stream, _ state: Stream.State) {
-        let batch = stream.outgoing.batch
-        stream.outgoing.batch = Batch()
-        stream.pace.noteFanOut(of: batch.deltas.count)
+        let (deltas, covers) = (stream.outgoing.batch.deltas.count, stream.outgoing.batch.covers)
+        stream.pace.noteFanOut(of: deltas)
         let isOpen = stream.isOpen
         let told = stream.outgoing.told
         let payload = ServerFrame.messages(
-            conversation: stream.id, deltas: batch.deltas, covers: batch.covers, prev: told,
-            asOf: state.position.rev, head: state.head, open: isOpen)
+            conversation: stream.id, deltas: stream.outgoing.batch.deltas, covers: covers,
+            prev: told, asOf: state.position.rev, head: state.head, open: isOpen)
+        stream.outgoing.batch.clear()
         let event = Broadcast(
             payload,
             .stream(
-                prev: told, asOf: state.position.rev, touched: batch.covers,
-                deltas: batch.deltas.count, record: nil, head: state.head, isOpen: isOpen),
-            of: stream, at: journal?.told(.told, batch.covers, "", stream, at: clock.now))
+                prev: told, asOf: state.position.rev, touched: covers, deltas: deltas, record: nil,
+                head: state.head, isOpen: isOpen),
+            of: stream, at: journal?.told(.told, covers, "", stream, at: clock.now))
         send(event, to: stream)
-        stream.paid(batch.covers)
+        stream.paid(covers)
         stream.outgoing.told = state.position.rev
         stream.outgoing.hasSaidOpen = isOpen
         stream.outgoing.haveAllHeardOpen = isOpen

@@ -54,7 +54,10 @@ package struct RecentChanges {
         let change = Change(head: head, message: message)
         changes.append(change)
         bytes += change.bytes
-        if let message { learn([message.seq: message.id]) }
+        if let message {
+            if ids.count == Self.idLimit { ids = [:] }
+            ids[message.seq] = message.id
+        }
         guard bytes > limit else { return }
         // Drops half at once, so that the rest is not moved for each change.
         let end = changes.firstIndex { change in
