@@ -20,6 +20,9 @@ struct JSONScanner {
     /// The offset of the next byte.
     private(set) var at = 0
 
+    /// A scanner that begins at this offset.
+    init(at offset: Int = 0) { at = offset }
+
     private func failure(_ reason: String) -> JSONError { JSONError(offset: at, reason: reason) }
 
     /// Skips white space.

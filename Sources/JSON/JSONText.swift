@@ -52,13 +52,13 @@ enum JSONText {
     }
 
     /// The integer that a number's text denotes; nil if it has a fraction or does not fit.
-    static func integer(_ text: [UInt8]) -> Int? {
+    static func integer(_ text: ArraySlice<UInt8>) -> Int? {
         let isNegative = text.first == UInt8(ascii: "-")
-        let start = isNegative ? 1 : 0
+        let start = text.startIndex + (isNegative ? 1 : 0)
         // Eighteen digits always fit; nearly every number of the protocol takes this path.
-        guard text.count - start <= 18 else { return decimal(text, start, isNegative) }
+        guard text.endIndex - start <= 18 else { return decimal(text, start, isNegative) }
         var value = 0
-        for at in start..<text.count {
+        for at in start..<text.endIndex {
             let digit = text[at] &- UInt8(ascii: "0")
             guard digit <= 9 else { return decimal(text, start, isNegative) }
             value = value * 10 + Int(digit)
@@ -67,12 +67,14 @@ enum JSONText {
     }
 
     /// The slow path: the significant digits and their power of ten.
-    private static func decimal(_ text: [UInt8], _ start: Int, _ isNegative: Bool) -> Int? {
+    private static func decimal(
+        _ text: ArraySlice<UInt8>, _ start: Int, _ isNegative: Bool
+    ) -> Int? {
         var digits: [UInt8] = []
         var power = 0
         var at = start
         var isFraction = false
-        while at < text.count, text[at] | 0x20 != UInt8(ascii: "e") {
+        while at < text.endIndex, text[at] | 0x20 != UInt8(ascii: "e") {
             if text[at] == UInt8(ascii: ".") {
                 isFraction = true
             } else {
@@ -82,7 +84,7 @@ enum JSONText {
             }
             at += 1
         }
-        if at < text.count { power += exponent(text, at + 1) }
+        if at < text.endIndex { power += exponent(text, at + 1) }
         while digits.last == 0 {
             digits.removeLast()
             power += 1
@@ -106,7 +108,7 @@ enum JSONText {
     }
 
     /// The exponent after the `e`, capped: no text of realistic length could compensate for more.
-    private static func exponent(_ text: [UInt8], _ start: Int) -> Int {
+    private static func exponent(_ text: ArraySlice<UInt8>, _ start: Int) -> Int {
         var value = 0
         var sign = 1
         for byte in text[start...] {

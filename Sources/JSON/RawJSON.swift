@@ -67,36 +67,22 @@ public struct RawJSON: Sendable, Hashable {
     public static let `false` = RawJSON(unchecked: Array("false".utf8))
 
     /// The kind, by the first byte.
-    public var kind: Kind {
-        switch bytes.first {
-        case UInt8(ascii: "\""): .string
-        case UInt8(ascii: "{"): .object
-        case UInt8(ascii: "["): .array
-        case UInt8(ascii: "t"), UInt8(ascii: "f"): .bool
-        case UInt8(ascii: "n"), nil: .null
-        default: .number
-        }
-    }
+    public var kind: Kind { slice.kind }
+
+    /// Its text as a place in itself.
+    package var slice: JSONSlice { JSONSlice(bytes, 0..<bytes.count) }
 
     /// Whether it is `null`.
     public var isNull: Bool { kind == .null }
 
     /// The string, if it is one.
-    public var string: String? {
-        guard kind == .string, bytes.count >= 2 else { return nil }
-        let inner = 1..<bytes.count - 1
-        return bytes[inner].contains(UInt8(ascii: "\\"))
-            ? JSONText.unescaped(bytes, inner)
-            : String(decoding: bytes[inner], as: UTF8.self)
-    }
+    public var string: String? { slice.string }
 
     /// The boolean, if it is one.
-    public var bool: Bool? {
-        kind == .bool ? bytes.first == UInt8(ascii: "t") : nil
-    }
+    public var bool: Bool? { slice.bool }
 
     /// The integer, if it is a number without a fraction that fits: `3`, `3.0` and `30e-1` are 3.
-    public var int: Int? { kind == .number ? JSONText.integer(bytes) : nil }
+    public var int: Int? { slice.int }
 
     /// The nearest double, if it is a number within the range of doubles.
     public var double: Double? {

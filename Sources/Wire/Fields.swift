@@ -20,8 +20,8 @@ package struct Fields {
     }
 
     /// The field's value; nil if it is absent or `null`.
-    func value(_ name: String) -> RawJSON? {
-        guard let value = object[name], !value.isNull else { return nil }
+    func value(_ name: String) -> JSONSlice? {
+        guard let value = object.slice(name), !value.isNull else { return nil }
         return value
     }
 
@@ -31,7 +31,7 @@ package struct Fields {
         .badRequest("\(prefix)\(name): missing (accepted: \(accepted))")
     }
 
-    func refused(_ name: String, _ value: RawJSON, accepted: String) -> RequestError {
+    func refused(_ name: String, _ value: JSONSlice, accepted: String) -> RequestError {
         .badRequest("\(prefix)\(name): \(value.shown) (accepted: \(accepted))")
     }
 
@@ -67,7 +67,7 @@ package struct Fields {
 
     /// A string or `null`; nil if the field is absent.
     func stringOrNull(_ name: String) throws(RequestError) -> String?? {
-        guard let value = object[name] else { return nil }
+        guard let value = object.slice(name) else { return nil }
         if value.isNull { return .some(nil) }
         guard let text = value.string else {
             throw refused(name, value, accepted: "a string or null")
@@ -102,9 +102,9 @@ package struct Fields {
 
     /// A list of ids; `null` is refused, because it could mean "none" or "unchanged".
     func ids(_ name: String, count: ClosedRange<Int>) throws(RequestError) -> [String]? {
-        guard let value = object[name] else { return nil }
+        guard let value = object.slice(name) else { return nil }
         let accepted = "an array of \(count.lowerBound)–\(count.upperBound) ids"
-        guard let elements = value.array else { throw refused(name, value, accepted: accepted) }
+        guard let elements = value.raw.array else { throw refused(name, value, accepted: accepted) }
         guard elements.count <= count.upperBound else {
             throw RequestError(
                 .tooLarge,
@@ -116,7 +116,7 @@ package struct Fields {
         var ids: [String] = []
         ids.reserveCapacity(elements.count)
         for (index, element) in elements.enumerated() {
-            ids.append(try id(element, "\(name)[\(index)]"))
+            ids.append(try id(element.slice, "\(name)[\(index)]"))
         }
         return ids
     }
@@ -130,7 +130,7 @@ package struct Fields {
 
     /// - Parameter name: only made for an error, since a list may have thousands of ids.
     private func id(
-        _ value: RawJSON, _ name: @autoclosure () -> String
+        _ value: JSONSlice, _ name: @autoclosure () -> String
     ) throws(RequestError) -> String {
         guard let text = value.string else {
             throw refused(name(), value, accepted: Identifier.accepted)
@@ -159,7 +159,7 @@ package struct Fields {
 
     /// A value as an integer; `field` is its full name.
     static func integer(
-        _ value: RawJSON, _ field: String, in range: ClosedRange<Int>
+        _ value: JSONSlice, _ field: String, in range: ClosedRange<Int>
     ) throws(RequestError) -> Int {
         guard let number = value.int else {
             throw .badRequest(
@@ -195,7 +195,7 @@ package struct Fields {
 
     /// An object, kept as its text; `null` is refused.
     func objectText(_ name: String) throws(RequestError) -> RawJSON? {
-        guard let value = object[name] else { return nil }
+        guard let value = object.slice(name) else { return nil }
         guard value.kind == .object else { throw refused(name, value, accepted: "an object") }
         return try kept(value, name)
     }
@@ -216,7 +216,8 @@ package struct Fields {
         return members
     }
 
-    private func kept(_ value: RawJSON, _ name: String) throws(RequestError) -> RawJSON {
+    private func kept(_ slice: JSONSlice, _ name: String) throws(RequestError) -> RawJSON {
+        let value = slice.raw
         guard Nesting.isKept(by: value) else { throw Self.tooDeep("\(prefix)\(name)") }
         return value
     }
@@ -240,6 +241,11 @@ extension RawJSON {
     /// How an error names a text of a query that is none of what is accepted: nil where it is no
     /// number.
     package var numberShown: String? { kind == .number ? shown : nil }
+}
+
+extension JSONSlice {
+    /// The value as an error names it.
+    var shown: String { raw.shown }
 }
 
 extension ClosedRange<Int> {

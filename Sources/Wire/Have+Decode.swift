@@ -33,8 +33,9 @@ extension Fields {
     private func runs() throws(RequestError) -> Coverage {
         let accepted = "an array of [low, high], ascending and disjoint"
         guard let value = value("runs") else { throw missing("runs", accepted: accepted) }
-        if let runs = Self.runs(value) { return runs }
-        guard let pairs = value.array else { throw refused("runs", value, accepted: accepted) }
+        let runsText = value.raw
+        if let runs = Self.runs(runsText) { return runs }
+        guard let pairs = runsText.array else { throw refused("runs", value, accepted: accepted) }
         guard pairs.count <= Self.runsLimit else {
             throw RequestError(
                 .tooLarge, "\(prefix)runs: \(pairs.count) runs (at most \(Self.runsLimit))")
@@ -43,12 +44,14 @@ extension Fields {
         runs.reserveCapacity(pairs.count)
         for (index, pair) in pairs.enumerated() {
             let name = "runs[\(index)]"
-            guard let ends = pair.array else { throw refused(name, pair, accepted: "[low, high]") }
+            guard let ends = pair.array else {
+                throw refused(name, pair.slice, accepted: "[low, high]")
+            }
             guard ends.count == 2 else {
                 throw refused(name, seen: "an array of \(ends.count)", accepted: "[low, high]")
             }
-            let low = try Self.integer(ends[0], "\(prefix)\(name)[0]", in: 1...Self.largest)
-            let high = try Self.integer(ends[1], "\(prefix)\(name)[1]", in: 1...Self.largest)
+            let low = try Self.integer(ends[0].slice, "\(prefix)\(name)[0]", in: 1...Self.largest)
+            let high = try Self.integer(ends[1].slice, "\(prefix)\(name)[1]", in: 1...Self.largest)
             guard low <= high else {
                 throw refused(name, seen: "low above high", accepted: "[low, high]")
             }

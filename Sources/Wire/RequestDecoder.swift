@@ -43,7 +43,7 @@ extension RequestFrame {
 
     private static func object(_ bytes: [UInt8]) throws(RequestError) -> JSONObject {
         do throws(JSONError) {
-            return try JSONObject(bytes)
+            return try JSONObject(inPlace: bytes)
         } catch {
             throw .badRequest(
                 "frame: at byte \(error.offset) \(error.reason) (accepted: one JSON object)")

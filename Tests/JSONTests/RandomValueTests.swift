@@ -14,6 +14,10 @@ import Testing
             let expected = try JSONSerialization.jsonObject(
                 with: Data(bytes), options: .fragmentsAllowed)
             #expect(Self.isSame(value, expected), "seed \(seed)")
+            if let object = value.object {
+                let inPlace = try JSONObject(inPlace: bytes)
+                #expect(Self.isSame(inPlace, object), "seed \(seed)")
+            }
             let canonical = value.canonical()
             let again = try #require(try? RawJSON(canonical), "seed \(seed)")
             #expect(Self.isSame(again, expected), "seed \(seed)")
@@ -39,8 +43,30 @@ import Testing
             // An object is read by another way over the same scanner: the two must agree.
             let isObject = value?.kind == .object
             #expect(((try? JSONObject(bytes)) != nil) == isObject, "seed \(seed)")
+            #expect(((try? JSONObject(inPlace: bytes)) != nil) == isObject, "seed \(seed)")
         }
         #expect(accepted > 500, "too few survive the damage to show anything")
+    }
+
+    /// Whether an object whose members stay in its text says the same as one that has copied them.
+    private static func isSame(_ inPlace: JSONObject, _ object: JSONObject) -> Bool {
+        let names = Set(object.members.prefix(2).map(\.key))
+        return inPlace.members == object.members
+            && inPlace.members(except: names) == object.members(except: names)
+            && inPlace.slice("no name of it is so") == nil
+            && object.members.allSatisfy { member in
+                guard let slice = inPlace.slice(member.key), let value = object[member.key]
+                else { return false }
+                return slice.raw == value && slice.kind == value.kind
+                    && slice.string == value.string && slice.bool == value.bool
+                    && slice.int == value.int && slice.isNull == value.isNull
+                    && isSameObject(slice.object, value.object)
+            }
+    }
+
+    private static func isSameObject(_ inPlace: JSONObject?, _ object: JSONObject?) -> Bool {
+        guard let inPlace, let object else { return inPlace == nil && object == nil }
+        return isSame(inPlace, object)
     }
 
     /// Foundation refuses a number that no double comes near; the grammar does not.
