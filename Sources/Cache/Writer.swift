@@ -79,13 +79,34 @@ package struct WriterPace: Sendable {
     package init() {}
 }
 
+/// Measures what the jobs of a writer cost.
+private struct WriterMeter {
+    let pace: WriterPace
+    private var account = CostAccount()
+    private let origin = ContinuousClock.now
+
+    init(_ pace: WriterPace) { self.pace = pace }
+
+    /// The time on the meter's clock.
+    var instant: Duration { ContinuousClock.now - origin }
+
+    /// A batch begins.
+    mutating func begin(at instant: Duration) { account.begin(at: instant, ThreadUsage.current) }
+
+    /// The cost of a job that seemed long.
+    mutating func cost(from start: Duration, to end: Duration) -> Duration {
+        account.cost(from: start, to: end, ThreadUsage.current)
+    }
+}
+
 /// The one writer of a database file. Any thread submits jobs to a bounded queue, in which users
 /// take turns; the writer runs the waiting jobs in one transaction (group commit) until a slice is
 /// over, and reports them after the commit: the busier it is, the more jobs share the cost of a
 /// commit. Jobs of one user keep their order. A disk failure fails the batch, makes `isWritable`
 /// false, and is probed every second until a write succeeds.
-// Safety: `work`, `connection`, its statements and `retryIsDue` are touched on `queue` alone, which
-// is serial and so this type's own thread; the rest is a mutex, an atomic or never changes.
+// Safety: `work`, `connection`, its statements, `meter` and `retryIsDue` are touched on `queue`
+// alone, which is serial and so this type's own thread; the rest is a mutex, an atomic or never
+// changes.
 package final class Writer<Work: BatchWork>: @unchecked Sendable {
     /// The most jobs that may wait; one user may have as many as there is room left for others. At
     /// some 30 µs a job it is a third of a second of work; beyond it a job is refused instead of
@@ -112,7 +133,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private let figuresBox = Mutex(WriterFigures())
     private let writable = Atomic<Bool>(true)
     private let onWritable: @Sendable (CacheError?) -> Void
-    private let pace: WriterPace
+    private var meter: WriterMeter
     private let place: FilePlace?
     private let connection: Connection
     private let transactions: Transactions
@@ -140,7 +161,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         _ = try connection.integer("PRAGMA wal_autocheckpoint = 0")
         transactions = try Transactions(connection)
         self.onWritable = onWritable
-        self.pace = pace
+        meter = WriterMeter(pace)
         place = store.place
         checkpoints = Checkpoints(store)
         work = try makeWork(connection)
@@ -246,16 +267,17 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             try transaction { () throws(CacheError) in
                 var piece = first
                 var (weight, bytes) = (0, 0)
-                let began = ContinuousClock.now
+                let began = meter.instant
                 var start = began
+                meter.begin(at: began)
                 while true {
                     try work.write(piece.element)
                     weight += Work.weight(of: piece.element)
                     bytes += Work.bytes(of: piece.element)
-                    let end = ContinuousClock.now
-                    charge(piece, end - start)
+                    let end = meter.instant
+                    charge(piece, from: start, to: end)
                     guard weight < Self.batchLimit, bytes < Self.batchBytes,
-                        end - began < pace.slice, let next = takeNext()
+                        end - began < meter.pace.slice, let next = takeNext()
                     else { break }
                     jobs.append(next.element)
                     (piece, start) = (next, end)
@@ -270,11 +292,17 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         work.committed(jobs)
     }
 
-    /// Charges the user for a job that took longer than its weight.
-    private func charge(_ piece: FairQueue<Work.Job>.Piece, _ time: Duration) {
-        let cost = Self.backendShare(of: Int(time / pace.row), piece.payer)
-        guard cost > piece.cost + 10 else { return }
-        waiting.withLock { $0.jobs.charge(piece.payer, cost - piece.cost) }
+    /// Charges the user for a job that cost more time than its weight.
+    private func charge(
+        _ piece: FairQueue<Work.Job>.Piece, from start: Duration, to end: Duration
+    ) {
+        let row = meter.pace.row
+        let cost = { Self.backendShare(of: Int($0 / row), piece.payer) }
+        let most = piece.cost + 10
+        guard cost(end - start) > most else { return }
+        let found = cost(meter.cost(from: start, to: end))
+        guard found > most else { return }
+        waiting.withLock { $0.jobs.charge(piece.payer, found - piece.cost) }
     }
 
     /// The waiting jobs that would have fitted into the same batch.

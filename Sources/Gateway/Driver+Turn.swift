@@ -8,6 +8,8 @@ import Wire
 extension Driver: TurnEffects {
     func moment() -> Moment { Moment(now: now(), instant: instruments.clock.instant) }
 
+    func usage() -> ThreadUsage { .current() }
+
     func perform(_ effect: Turn.UpstreamEffect) { calls.perform(effect) }
 
     func handOver() { calls.handOver() }

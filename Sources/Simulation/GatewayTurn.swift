@@ -52,6 +52,8 @@ struct GatewayTurn: TurnEffects {
 
     func moment() -> Moment { Moment(now: shell.run.now, instant: shell.clock.instant) }
 
+    func usage() -> ThreadUsage { shell.clock.usage }
+
     func perform(_ effect: Turn.UpstreamEffect) throws(Failure) {
         try count()
         if !effect.isVerification { gateway.act.lastDeed = shell.run.turn }

@@ -1,5 +1,6 @@
 import Chat
 import Engine
+import Ports
 
 /// The time that socket writes take in a world with pacing. Turns of a world are up to 400 ms
 /// apart, so rests are as long. It has a random source of its own, so that a seed gives the same
@@ -37,10 +38,12 @@ struct Crowd {
 }
 
 /// A steady clock for a world in which reading the cache takes time, so that turns exhaust their
-/// read budget. It has a random source of its own, like `Pace`.
+/// read budget, and the kernel's account of it: of the reads that take long some wait, some compute
+/// and some have lost their core. It has a random source of its own, like `Pace`.
 struct ReadClock {
     private var random: SplitMix64
     private(set) var instant: Duration = .zero
+    private(set) var usage = ThreadUsage(ran: .zero)
 
     init(seed: UInt64) { random = SplitMix64(seed ^ 0x7265_6164) }
 
@@ -48,7 +51,14 @@ struct ReadClock {
 
     /// A read was done: mostly short, sometimes longer than a turn's budget.
     mutating func read() {
-        instant += .microseconds(random.chance(5) ? 3_000 : random.number(10...400))
+        let isLong = random.chance(5)
+        let time = Duration.microseconds(isLong ? 3_000 : random.number(10...400))
+        instant += time
+        switch isLong ? random.number(0...2) : 2 {
+        case 0: usage.waits += 1
+        case 1: usage.ran += time / 10
+        default: usage.ran += time
+        }
     }
 }
 

@@ -9,6 +9,8 @@ extension World: TurnEffects {
 
     package func moment() -> Moment { Moment(now: run.now, instant: clock.instant) }
 
+    package func usage() -> ThreadUsage { clock.usage }
+
     package func perform(_ effect: Turn.UpstreamEffect) throws(Violation) {
         effects += 1
         try require(effects < 10_000, "the turn does not come to its end")

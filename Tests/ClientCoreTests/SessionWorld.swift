@@ -286,6 +286,8 @@ final class SessionWorld {
 extension SessionWorld: TurnEffects {
     func moment() -> Moment { Moment(now: now, instant: .milliseconds(now.milliseconds)) }
 
+    func usage() -> ThreadUsage { ThreadUsage(ran: moment().instant) }
+
     func perform(_ effect: Turn.UpstreamEffect) {
         switch effect {
         case .perform(let token, let operation, let caller):

@@ -249,6 +249,8 @@ final class Rig {
 extension Rig: TurnEffects {
     func moment() -> Moment { Moment(now: now, instant: instant) }
 
+    func usage() -> ThreadUsage { ThreadUsage(ran: instant) }
+
     func perform(_ effect: Turn.UpstreamEffect) {
         switch effect {
         case .perform(let token, let operation, let caller):

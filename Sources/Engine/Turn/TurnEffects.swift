@@ -9,6 +9,9 @@ package protocol TurnEffects {
 
     func moment() -> Moment
 
+    /// What the thread of the turns had of the machine so far.
+    func usage() -> ThreadUsage
+
     /// Asks the upstream, which answers later.
     func perform(_ effect: Turn.UpstreamEffect) throws(Failure)
 

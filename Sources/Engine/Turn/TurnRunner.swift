@@ -45,7 +45,7 @@ package final class TurnRunner {
     ) throws(Effects.Failure) -> Wake {
         let began = effects.moment().instant
         try settle(effects, began)
-        if try performReads(effects, began) { try settle(effects, began) }
+        if try performReads(effects) { try settle(effects, began) }
         let wake = nextWake(effects)
         let (closes, throttles) = (closes, throttles)
         self.closes = []
@@ -108,19 +108,22 @@ package final class TurnRunner {
     /// Reads within the budget.
     /// - Returns: whether anything was read.
     private func performReads<Effects: TurnEffects>(
-        _ effects: Effects, _ began: Duration
+        _ effects: Effects
     ) throws(Effects.Failure) -> Bool {
         let hasAsked = hasAskedUpstream
         hasAskedUpstream = false
         guard !reads.isEmpty else { return false }
         let start = effects.moment().instant
         guard budget.mayBegin(hasAskedUpstream: hasAsked, at: start) else { return false }
+        budget.begin(at: start) { effects.usage() }
         var last = start
         var hasRead = false
         while let read = try performRead(effects, at: last) {
             hasRead = true
             let end = effects.moment().instant
-            let (isCostly, goesOn) = budget.answered(from: last, to: end, turnBegan: began)
+            let (isCostly, goesOn) = budget.answered(from: last, to: end) {
+                effects.usage()
+            }
             if isCostly, read.class != .slow { reads.noteCostly(read.payer) }
             guard goesOn else { break }
             last = end

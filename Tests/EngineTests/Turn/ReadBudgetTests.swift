@@ -1,4 +1,5 @@
 import Engine
+import Ports
 import Testing
 
 /// When the cache is read beside what everybody is told.
@@ -9,17 +10,27 @@ import Testing
         start + .microseconds(microseconds)
     }
 
+    /// The kernel's account of a thread that runs all the time.
+    private static func running(until moment: Int) -> () -> ThreadUsage {
+        { ThreadUsage(ran: at(moment)) }
+    }
+
+    private static func unasked() -> ThreadUsage {
+        Issue.record("the kernel is asked without need")
+        return ThreadUsage(ran: .zero)
+    }
+
     @Test func shortAnswersAreGivenUntilTheTurnsTimeIsOver() {
         var pace = ReadBudget()
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.start) == true)
+        pace.begin(at: Self.start, Self.unasked)
         for moment in [150, 300, 450] {
             #expect(
-                pace.answered(
-                    from: Self.at(moment - 150), to: Self.at(moment), turnBegan: Self.start)
+                pace.answered(from: Self.at(moment - 150), to: Self.at(moment), Self.unasked)
                     == (isCostly: false, goesOn: true))
         }
         #expect(
-            pace.answered(from: Self.at(450), to: Self.at(600), turnBegan: Self.start)
+            pace.answered(from: Self.at(450), to: Self.at(600), Self.unasked)
                 == (isCostly: false, goesOn: false))
         #expect(pace.restsUntil == nil)
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(600)) == true)
@@ -28,15 +39,18 @@ import Testing
     @Test func aLongAnswerIsFollowedByARestTwiceAsLongOfItsKind() {
         var pace = ReadBudget()
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.start) == true)
+        pace.begin(at: Self.start, Self.unasked)
         #expect(
-            pace.answered(from: Self.start, to: Self.at(2000), turnBegan: Self.start)
+            pace.answered(from: Self.start, to: Self.at(2000), Self.running(until: 2000))
                 == (isCostly: true, goesOn: false))
         #expect(pace.restsUntil == Self.at(6000))
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(5999)) && pace.isResting)
         // A shorter one of somebody else's does not shorten the rest.
-        _ = pace.answered(from: Self.at(5000), to: Self.at(5501), turnBegan: Self.at(5000))
+        pace.begin(at: Self.at(5000), Self.running(until: 5000))
+        _ = pace.answered(from: Self.at(5000), to: Self.at(5501), Self.running(until: 5501))
         #expect(pace.restsUntil == Self.at(6503))
-        _ = pace.answered(from: Self.at(5502), to: Self.at(5510), turnBegan: Self.at(5502))
+        pace.begin(at: Self.at(5502), Self.running(until: 5502))
+        _ = pace.answered(from: Self.at(5502), to: Self.at(5510), Self.unasked)
         #expect(pace.restsUntil == Self.at(6503))
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(6503)) && !pace.isResting)
     }

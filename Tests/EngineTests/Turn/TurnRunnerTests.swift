@@ -51,6 +51,30 @@ import Wire
         #expect(world.lines.count { $0 == "read page" } == 7)
     }
 
+    /// However long the turn wrote before: others' answers don't wait for a fan-out each.
+    @Test func readsHaveTheirTimeAfterALongFanOut() {
+        let world = Self.world()
+        (world.readTime, world.writeTime) = (.microseconds(200), .milliseconds(4))
+        for _ in 0..<7 { world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#) }
+        world.say("hello")
+        world.lines = []
+        #expect(world.run() == .now)
+        #expect(world.lines.count { $0 == "read page" } == 3, "\(world.lines)")
+    }
+
+    /// After a first one, for which the kernel was not asked.
+    @Test func aReadThatLostItsCoreIsNotFollowedByARest() {
+        let world = Self.world()
+        world.readTime = .milliseconds(2)
+        world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#)
+        _ = world.run()
+        world.instant += .milliseconds(4)
+        world.lostTime = .microseconds(1_900)
+        for _ in 0..<2 { world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#) }
+        #expect(world.run() == .now)
+        #expect(world.run() == .never && world.turns.isIdle)
+    }
+
     @Test func aReadThatTookLongIsFollowedByARest() {
         let world = Self.world()
         world.readTime = .milliseconds(2)
@@ -153,7 +177,10 @@ import Wire
             world.send(session, "unsubscribeMessages", #""conversation":"c1""#)
         }
         world.settle()
-        for session in [1, 2] as [SessionID] { world.send(session, "subscribeMessages", have) }
+        // With the same limit too, the second one would be given what the first one was.
+        for session in [1, 2] as [SessionID] {
+            world.send(session, "subscribeMessages", #"\#(have),"limit":\#(50 + session)"#)
+        }
         world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#)
         world.lines = []
         world.settle()
@@ -190,6 +217,11 @@ private final class TurnLog: TurnEffects {
     var instant = Duration.seconds(100)
     /// What a read takes.
     var readTime = Duration.zero
+    /// For how much of that others have the core.
+    var lostTime = Duration.zero
+    /// What a write of the sockets takes.
+    var writeTime = Duration.zero
+    private var used = ThreadUsage(ran: .zero)
     private var origin = Origin()
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
     private var slow: CacheRead?
@@ -272,6 +304,8 @@ private final class TurnLog: TurnEffects {
 
     func moment() -> Moment { Moment(now: now, instant: instant) }
 
+    func usage() -> ThreadUsage { used }
+
     func perform(_ effect: Turn.UpstreamEffect) {
         if case .perform(let token, let operation, let caller) = effect {
             lines.append("perform")
@@ -291,6 +325,7 @@ private final class TurnLog: TurnEffects {
     func answer(_ read: CacheRead) -> Result<Answer, RequestError>? {
         lines.append("read \(Self.name(read))")
         instant += readTime
+        used.ran += readTime - lostTime
         answered.append(read.payer.session)
         return look(read)
     }
@@ -305,6 +340,7 @@ private final class TurnLog: TurnEffects {
     }
 
     func write(_ sessions: consuming [Session]) -> Duration? {
+        instant += writeTime
         lines.append("write \(sessions.map { "\($0.id)" }.joined(separator: " "))")
         for session in sessions { _ = engine.sockets.take(session, .max) { _ in } }
         return nil
