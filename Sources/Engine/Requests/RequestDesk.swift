@@ -146,6 +146,20 @@ final class RequestDesk {
 
     // MARK: - Answers without the store
 
+    /// Gives a subscription the answer that another one, which asked the same, was given while this
+    /// one waited for its turn.
+    /// - Returns: whether it did.
+    private func repeatAnswer(to call: Call) -> Bool {
+        guard case .subscribeMessages(let conversation, let have, let limit) = call.request,
+            let stream = streams[conversation.id], let state = stream.state, !stream.isOpen,
+            let answer = stream.encoded.answer(.init(have: have, limit: limit), at: state)
+        else { return false }
+        guard admit(call, conversation) != nil else { return true }
+        fanout.flush(stream)
+        begin(call, answer, stream, state)
+        return true
+    }
+
     /// Answers a resume after a short absence from memory.
     /// - Returns: whether it did.
     private func recall(_ call: Call) -> Bool {
@@ -177,7 +191,7 @@ final class RequestDesk {
         if let session = connections[call.session], !session.isClosing {
             if connections.isOverfull(session) {
                 session.postponed.append(.call(call))
-            } else if !recall(call) {
+            } else if !repeatAnswer(to: call), !recall(call) {
                 return false
             }
         }

@@ -149,6 +149,23 @@ import Wire
         #expect(world.turns.isIdle)
     }
 
+    /// A storm: everybody comes back with the same, before anybody is answered.
+    @Test func whatSomebodyElseWasAnsweredIsNotReadAgain() {
+        let world = Self.world()
+        let others = 2...6 as ClosedRange<SessionID>
+        for session in others { world.connect(session, "ben") }
+        for session in others {
+            world.send(session, "subscribeMessages", #""conversation":"c1","limit":5"#)
+        }
+        world.lines = []
+        world.settle()
+        #expect(world.lines.count { $0 == "read page" } == 1, "\(world.lines)")
+        world.lines = []
+        world.say("hello")
+        world.settle()
+        #expect(world.lines.contains("write 1 2 3 4 5 6"), "\(world.lines)")
+    }
+
     @Test func aLongPageIsReadBesideTheTurns() {
         let world = Self.world()
         world.send(1, "fetchMessages", #""conversation":"c1","limit":1000"#)
