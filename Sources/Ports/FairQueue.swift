@@ -23,6 +23,9 @@ extension Payer {
 /// A fair queue of waiting work: each connection's work is first in, first out; the connections of
 /// a user take turns by cost, and so do the users, however many connections each has. `FairTurns`
 /// has the rule.
+///
+/// Inlinable, so that the modules that use it specialize it: looking up the type of the element
+/// costs more than the turns.
 package struct FairQueue<Element> {
     /// A piece of work.
     package struct Piece {
@@ -32,16 +35,27 @@ package struct FairQueue<Element> {
         package let cost: Int
         /// Increases with each appended piece.
         package let serial: Int
+
+        @inlinable
+        init(_ element: Element, for payer: Payer, cost: Int, serial: Int) {
+            (self.element, self.payer) = (element, payer)
+            (self.cost, self.serial) = (cost, serial)
+        }
     }
 
     /// The waiting work of one user.
-    private struct Lane {
-        var turns = FairTurns<UInt64>()
-        var lines: [UInt64: ArraySlice<Piece>] = [:]
-        var count = 0
+    @usableFromInline
+    struct Lane {
+        @usableFromInline var turns = FairTurns<UInt64>()
+        @usableFromInline var lines: [UInt64: ArraySlice<Piece>] = [:]
+        @usableFromInline var count = 0
 
-        var isEmpty: Bool { lines.isEmpty }
+        @inlinable
+        init() {}
 
+        @inlinable var isEmpty: Bool { lines.isEmpty }
+
+        @inlinable
         mutating func append(_ piece: Piece) {
             let session = piece.payer.session
             if lines[session] == nil { turns.enter(session) }
@@ -49,36 +63,39 @@ package struct FairQueue<Element> {
             count += 1
         }
 
+        @inlinable
         mutating func popFirst(isFree: Bool) -> Piece? {
-            guard let session = turns.next(), let piece = lines[session]?.popFirst() else {
-                return nil
-            }
-            let goesOn = lines[session]?.isEmpty == false
-            if !goesOn { lines[session] = nil }
+            guard let session = turns.next(), let place = lines.index(forKey: session),
+                let piece = lines.values[place].popFirst()
+            else { return nil }
+            let goesOn = !lines.values[place].isEmpty
+            if !goesOn { lines.remove(at: place) }
             turns.take(cost: isFree ? 0 : piece.cost, goesOn: goesOn)
             count -= 1
             return piece
         }
     }
 
-    private var turns = FairTurns<ID>()
-    private var lanes: [ID: Lane] = [:]
+    @usableFromInline var turns = FairTurns<ID>()
+    @usableFromInline var lanes: [ID: Lane] = [:]
     /// The only waiting piece, which is the usual case: while nothing else comes, no turns are
     /// needed and waiting allocates nothing.
-    private var sole: Piece?
-    private var serial = 0
-    package private(set) var count = 0
+    @usableFromInline var sole: Piece?
+    @usableFromInline var serial = 0
+    @usableFromInline var waiting = 0
 
-    package init() {}
+    @inlinable package init() {}
 
-    package var isEmpty: Bool { count == 0 }
+    @inlinable package var count: Int { waiting }
 
+    @inlinable package var isEmpty: Bool { count == 0 }
+
+    @inlinable
     package mutating func append(_ element: Element, for payer: Payer, cost: Int) {
         serial += 1
-        let piece = Piece(
-            element: element, payer: payer, cost: max(1, cost), serial: serial)
-        count += 1
-        if count == 1 {
+        let piece = Piece(element, for: payer, cost: max(1, cost), serial: serial)
+        waiting += 1
+        if waiting == 1 {
             sole = piece
         } else {
             lineUp()
@@ -86,14 +103,16 @@ package struct FairQueue<Element> {
         }
     }
 
-    private mutating func stand(_ piece: Piece) {
+    @inlinable
+    mutating func stand(_ piece: Piece) {
         let user = piece.payer.user
         if lanes[user] == nil { turns.enter(user) }
         lanes[user, default: Lane()].append(piece)
     }
 
     /// Moves the sole piece into its lane.
-    private mutating func lineUp() {
+    @inlinable
+    mutating func lineUp() {
         guard let first = sole else { return }
         sole = nil
         stand(first)
@@ -102,6 +121,7 @@ package struct FairQueue<Element> {
     /// Whether `limit` leaves room for one more piece of this payer. A user may have as many pieces
     /// waiting as there is free room besides, so that some is always left for others. The gateway's
     /// own work may use all of it.
+    @inlinable
     package func hasRoom(for payer: Payer, of limit: Int) -> Bool {
         guard count < limit else { return false }
         let own = sole?.payer.user == payer.user ? 1 : lanes[payer.user]?.count ?? 0
@@ -109,27 +129,30 @@ package struct FairQueue<Element> {
     }
 
     /// The user whose turn is next.
+    @inlinable
     package mutating func nextUser() -> ID? { sole?.payer.user ?? turns.next() }
 
     /// Removes the piece whose turn is next.
     /// - Parameter isFree: it will not be done, so its user is not charged.
+    @inlinable
     package mutating func popFirst(isFree: Bool = false) -> Piece? {
         if let first = sole {
             // No turns were taken, so there is no accounting to keep.
-            (sole, count) = (nil, 0)
+            (sole, waiting) = (nil, 0)
             return first
         }
-        guard let user = turns.next(), let piece = lanes[user]?.popFirst(isFree: isFree) else {
-            return nil
-        }
-        count -= 1
-        let goesOn = lanes[user]?.isEmpty == false
-        if !goesOn { lanes[user] = nil }
+        guard let user = turns.next(), let place = lanes.index(forKey: user),
+            let piece = lanes.values[place].popFirst(isFree: isFree)
+        else { return nil }
+        waiting -= 1
+        let goesOn = !lanes.values[place].isEmpty
+        if !goesOn { lanes.remove(at: place) }
         turns.take(cost: isFree ? 0 : piece.cost, goesOn: goesOn)
         return piece
     }
 
     /// Work for this payer has cost this much more than was estimated.
+    @inlinable
     package mutating func charge(_ payer: Payer, _ cost: Int) {
         guard cost > 0 else { return }
         lineUp()

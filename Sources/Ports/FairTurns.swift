@@ -10,36 +10,51 @@
 /// So a newcomer waits for at most one turn of each other key, and of two keys that both wait,
 /// neither gets more than the other by more than one turn of each. Deficit round robin guarantees
 /// the same, but loops many times before an expensive turn.
+///
+/// Inlinable for the sake of `FairQueue`.
+@usableFromInline
 struct FairTurns<Key: Hashable> {
-    private struct Place {
-        var start: Int
-        let serial: Int
-        let key: Key
+    @usableFromInline
+    struct Place {
+        @usableFromInline let start: Int
+        @usableFromInline let serial: Int
+        @usableFromInline let key: Key
 
+        @inlinable
+        init(start: Int, serial: Int, key: Key) {
+            (self.start, self.serial, self.key) = (start, serial, key)
+        }
+
+        @inlinable
         func comes(before other: Place) -> Bool {
             (start, serial) < (other.start, other.serial)
         }
     }
 
     /// A heap.
-    private var places: [Place] = []
+    @usableFromInline var places: [Place] = []
     /// The ends of last turns that are later than `now`, and some older ones.
-    private var ends: [Key: Int] = [:]
+    @usableFromInline var ends: [Key: Int] = [:]
     /// The size of `ends` at which outdated entries are removed: twice as many as were left the
     /// last time, so that the amortized cost is small.
-    private var endsLimit = Self.fewEnds
-    private var now = 0
-    private var serial = 0
+    @usableFromInline var endsLimit = Self.fewEnds
+    @usableFromInline var now = 0
+    @usableFromInline var serial = 0
 
-    var isEmpty: Bool { places.isEmpty }
+    @inlinable
+    init() {}
+
+    @inlinable var isEmpty: Bool { places.isEmpty }
 
     /// The key has work now, and had none before.
+    @inlinable
     mutating func enter(_ key: Key) {
         serial += 1
         insert(Place(start: start(of: key), serial: serial, key: key))
     }
 
     /// The key whose turn is next.
+    @inlinable
     mutating func next() -> Key? {
         // A key that was charged meanwhile has a later start.
         while let first = places.first, start(of: first.key) > first.start {
@@ -51,6 +66,7 @@ struct FairTurns<Key: Hashable> {
 
     /// Gives the turn of `next`.
     /// - Parameter goesOn: whether the key has more work.
+    @inlinable
     mutating func take(cost: Int, goesOn: Bool) {
         guard let first = places.first else { return }
         remove()
@@ -68,18 +84,21 @@ struct FairTurns<Key: Hashable> {
         }
     }
 
-    private static var fewEnds: Int { 64 }
+    @inlinable static var fewEnds: Int { 64 }
 
     /// A turn of the key has cost this much more.
+    @inlinable
     mutating func charge(_ key: Key, _ cost: Int) {
         if !places.isEmpty { ends[key] = start(of: key) + cost }
     }
 
-    private func start(of key: Key) -> Int { max(now, ends[key] ?? 0) }
+    @inlinable
+    func start(of key: Key) -> Int { max(now, ends[key] ?? 0) }
 
     // MARK: - The heap
 
-    private mutating func insert(_ place: Place) {
+    @inlinable
+    mutating func insert(_ place: Place) {
         places.append(place)
         var index = places.count - 1
         while index > 0, places[index].comes(before: places[(index - 1) / 2]) {
@@ -88,7 +107,8 @@ struct FairTurns<Key: Hashable> {
         }
     }
 
-    private mutating func remove() {
+    @inlinable
+    mutating func remove() {
         places.swapAt(0, places.count - 1)
         places.removeLast()
         var index = 0
