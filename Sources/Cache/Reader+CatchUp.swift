@@ -17,16 +17,16 @@ extension Reader {
     /// A cache also treats as confirmed what it can't judge. Its caller has had the holder's head
     /// confirmed before (`Query.confirm`), by the origin if need be.
     func catchUp(
-        _ log: LogRow, _ have: Have, limit: Int, bytes: Int
+        _ notes: CatchUpMemo.Notes, _ have: Have, limit: Int, bytes: Int
     ) throws(CacheError) -> CatchUp {
+        let log = notes.log
         let head = log.head
-        let standing = try coverage.standing(log)
+        let standing = notes.standing
         // Messages above a hole would hide it.
         let hole = standing.places.run(at: standing.highest).map { $0.low - 1 } ?? standing.highest
-        let isKnown = try coverage.confirmation(log, of: have.head) ?? true
+        let isKnown = try memo.confirmation(notes, of: have.head) ?? true
         guard isKnown, have.asOf <= have.head.rev else {
-            let tail = try rows.messages.below(
-                log.cid, standing.highest + 1, above: hole, limit: limit, bytes: bytes)
+            let tail = try memo.tail(notes, .init(above: hole, limit: limit, bytes: bytes))
             return CatchUp(isConfirmed: false, tail: tail, head: head)
         }
         let runs = have.runs.clipped(1, standing.highest)
@@ -37,30 +37,32 @@ extension Reader {
         // that resumes in between, even with the stream's own `asOf`, would get them from nobody.
         if !known.isEmpty, !coverage.isOrigin || have.asOf < head.rev {
             try readChanges(
-                log, inside: known, since: have.asOf, atMost: (limit, bytes), into: &read)
+                notes, inside: known, since: have.asOf, atMost: (limit, bytes), into: &read)
         }
         read.outdated = read.outdated.union(runs.subtracting(known))
         let left = bytes - read.changed.reduce(0) { $0 + $1.json.count }
         if read.changed.count < limit, left >= 0 {
-            read.tail = try rows.messages.below(
-                log.cid, standing.highest + 1, above: max(hole, runs.last ?? 0),
-                limit: limit - read.changed.count, bytes: left)
+            read.tail = try memo.tail(
+                notes,
+                .init(
+                    above: max(hole, runs.last ?? 0), limit: limit - read.changed.count,
+                    bytes: left))
         }
-        read.identify(try ids(log, read.placesToIdentify(have, bytes: bytes)))
+        read.identify(
+            try memo.ids(notes, at: read.placesToIdentify(have, bytes: bytes)))
         return read
     }
 
     private func readChanges(
-        _ log: LogRow, inside runs: Coverage, since rev: Int, atMost: (messages: Int, bytes: Int),
-        into read: inout CatchUp
+        _ notes: CatchUpMemo.Notes, inside runs: Coverage, since rev: Int,
+        atMost: (messages: Int, bytes: Int), into read: inout CatchUp
     ) throws(CacheError) {
-        let places = try rows.messages.newestChanges(
-            log.cid, since: rev, limit: Self.changesLimit + 1)
+        let places = try memo.changes(notes, since: rev, limit: Self.changesLimit + 1)
         var taken = 0
         var outdated: [Int] = []
         for place in places.prefix(Self.changesLimit) where runs.contains(place) {
             if read.changed.count < atMost.messages, taken <= atMost.bytes,
-                let message = try rows.messages.message(log.cid, at: place)
+                let message = try memo.message(notes, at: place)
             {
                 taken += message.json.count
                 read.changed.append(message)

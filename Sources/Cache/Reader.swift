@@ -18,6 +18,7 @@ package final class Reader {
     private let connection: Connection
     private let begin: Statement
     private let end: Statement
+    let memo: CatchUpMemo
 
     /// A reader with a connection of its own.
     /// - Parameter bytes: the most bytes that the messages of one answer may take; `limits.reply`.
@@ -29,7 +30,14 @@ package final class Reader {
         rows = try Rows(connection)
         self.bytes = bytes
         coverage = CacheCoverage(rows: rows, isOrigin: store.isOrigin)
+        memo = try CatchUpMemo(connection, rows, coverage)
     }
+
+    /// The virtual machine steps of all reads so far: their cost, whatever the machine's load.
+    package var steps: Int { connection.steps }
+
+    /// The estimated bytes that are kept of what catch-ups read.
+    package var keptBytes: Int { memo.bytes }
 
     /// Answers from the cache.
     /// - Throws: `RequestError` for a query that has no answer (no such conversation or anchor, a
@@ -46,7 +54,8 @@ package final class Reader {
             case .page(let id, let request):
                 return .page(try page(try log(id), request))
             case .catchUp(let id, let have, let limit, let bytes):
-                return .catchUp(try catchUp(try log(id), have, limit: limit, bytes: bytes))
+                return .catchUp(
+                    try catchUp(try memo.notes(of: id), have, limit: limit, bytes: bytes))
             case .view(let id, let user):
                 return .view(try rows.view(try log(id), for: user))
             case .ids(let id, let places):

@@ -83,6 +83,9 @@ final class Origin {
     var reader: Reader { opened.reader }
     var store: Store { opened.store }
 
+    /// A reader that has read nothing yet.
+    func another() throws -> Reader { try Reader(opened.store, bytes: bytes) }
+
     /// The clock of the origin, in milliseconds; it stands still by itself.
     var now: Int64 {
         get { clock.now.milliseconds }

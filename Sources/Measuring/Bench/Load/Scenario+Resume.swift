@@ -11,6 +11,7 @@ extension Scenario {
             .init(name: "missed", value: "M", help: "messages of each conversation (20)"),
             .init(name: "rooms", value: "N", help: "conversations altogether (30)"),
             .init(name: "held", value: "N", help: "messages that clients hold of each (100)"),
+            .init(name: "depths", value: "N", help: "different ones to hold from on (1)"),
         ]
     ) { options throws(BenchError) in
         let counts = try options.ints("clients", default: [1000], in: 1...100_000)
@@ -18,12 +19,14 @@ extension Scenario {
         let missed = try options.int("missed", default: 20, in: 0...1000)
         let rooms = try options.int("rooms", default: 30, in: 1...100_000)
         let held = try options.int("held", default: 100, in: 1...100_000)
+        let depths = try options.int("depths", default: 1, in: 1...1000)
         guard rooms >= each else {
             throw .usage("--rooms: \(rooms) are fewer than each client has (--conversations)")
         }
         return counts.map { count in
             let storm = Storm(
-                clients: count, conversations: each, missed: missed, rooms: rooms, held: held)
+                clients: count, conversations: each, missed: missed, rooms: rooms, held: held,
+                depths: depths)
             return Case(name: storm.name, parameters: storm.parameters) {
                 gateway throws(BenchError) in try trial(of: storm, gateway)
             }

@@ -8,13 +8,17 @@ struct Storm: Sendable {
     let missed: Int
     let rooms: Int
     let held: Int
+    /// How many different places there are from which on clients hold messages.
+    let depths: Int
 
-    var name: String { "N=\(clients) K=\(conversations) M=\(missed)" }
+    var name: String {
+        "N=\(clients) K=\(conversations) M=\(missed)" + (depths > 1 ? " D=\(depths)" : "")
+    }
 
     var parameters: [(name: String, value: Int)] {
         [
             ("clients", clients), ("conversations", conversations), ("missed", missed),
-            ("rooms", rooms), ("held", held),
+            ("rooms", rooms), ("held", held), ("depths", depths),
         ]
     }
 
@@ -22,29 +26,35 @@ struct Storm: Sendable {
         (0..<conversations).map { (client * conversations + $0) % rooms }
     }
 
+    /// The place of a client's `have` among those of a room.
+    func depth(of client: Int) -> Int { client / rooms % depths }
+
     func title(of room: Int) -> String { "bench-\(room)" }
 
     /// Creates the rooms with the held messages, records the heads, and adds the missed messages.
-    /// - Returns: by room, the `have` of its members.
+    /// - Returns: by room, the `have`s of its members.
     /// - Throws: `BenchError.failure`
-    func prepare(_ api: ServerAPI) throws(BenchError) -> [[UInt8]] {
+    func prepare(_ api: ServerAPI) throws(BenchError) -> [[[UInt8]]] {
         var users = [[String]](repeating: [], count: rooms)
         for client in 0..<clients {
             for room in rooms(of: client) { users[room].append("user-\(client)") }
         }
         let body = String(repeating: "x", count: 40)
-        var haves: [[UInt8]] = []
+        var haves: [[[UInt8]]] = []
         for room in 0..<rooms {
             try api.create(title(of: room), participants: users[room])
             try api.post(held, to: title(of: room), body: body)
             let head = try api.head(of: title(of: room))
-            var json = JSONWriter()
-            json.beginObject()
-            json.member("head", raw: head)
-            json.member("asOf", raw: head.object?["rev"] ?? .null)
-            json.member("runs", raw: Array("[[1,\(held)]]".utf8))
-            json.endObject()
-            haves.append(json.bytes)
+            haves.append(
+                (0..<depths).map { depth in
+                    var json = JSONWriter()
+                    json.beginObject()
+                    json.member("head", raw: head)
+                    json.member("asOf", raw: head.object?["rev"] ?? .null)
+                    json.member("runs", raw: Array("[[\(1 + depth % held),\(held)]]".utf8))
+                    json.endObject()
+                    return json.bytes
+                })
             try api.post(missed, to: title(of: room), body: body)
         }
         return haves
@@ -56,13 +66,13 @@ struct Storm: Sendable {
 final class StormRun: FrameReceiver {
     private let swarm: Swarm
     private let storm: Storm
-    private let haves: [[UInt8]]
+    private let haves: [[[UInt8]]]
     /// By client: when it sent its requests, and how many answers are missing.
     private var starts: [Nanoseconds]
     private var lacking: [Int]
     private var whole = 0
-    /// By room: an answer that was examined, from after its id.
-    private var known: [[UInt8]]
+    /// By room and depth: an answer that was examined, from after its id.
+    private var known: [[[UInt8]]]
     /// From a client's request to its last answer.
     private(set) var latencies = Histogram()
     private(set) var faults: [String] = []
@@ -71,13 +81,13 @@ final class StormRun: FrameReceiver {
     private static let slice = 32
     private static let firstRequest = 10
 
-    init(_ swarm: Swarm, _ storm: Storm, _ haves: [[UInt8]]) {
+    init(_ swarm: Swarm, _ storm: Storm, _ haves: [[[UInt8]]]) {
         self.swarm = swarm
         self.storm = storm
         self.haves = haves
         starts = Array(repeating: 0, count: storm.clients)
         lacking = Array(repeating: storm.conversations, count: storm.clients)
-        known = Array(repeating: [], count: storm.rooms)
+        known = Array(repeating: Array(repeating: [], count: storm.depths), count: storm.rooms)
     }
 
     /// - Throws: `BenchError.failure` if not all clients are complete in time.
@@ -100,7 +110,7 @@ final class StormRun: FrameReceiver {
         for (place, room) in storm.rooms(of: client.index).enumerated() {
             let request = Request.subscribe(
                 id: place + Self.firstRequest, conversation: storm.title(of: room),
-                limit: max(1, storm.missed), have: haves[room])
+                limit: max(1, storm.missed), have: haves[room][storm.depth(of: client.index)])
             frames += Frame.masked(Frame.Opcode.text, request)
         }
         starts[client.index] = Clock.now()
@@ -112,9 +122,10 @@ final class StormRun: FrameReceiver {
         let place = reply.id - Self.firstRequest
         let room = (client.index * storm.conversations + place) % storm.rooms
         let rest = payload.extracting(reply.rest..<payload.count)
-        if !Bytes.areEqual(rest, known[room]) {
+        let depth = storm.depth(of: client.index)
+        if !Bytes.areEqual(rest, known[room][depth]) {
             look(into: rest)
-            known[room] = Bytes.copy(rest)
+            known[room][depth] = Bytes.copy(rest)
         }
         lacking[client.index] -= 1
         guard lacking[client.index] == 0 else { return }
