@@ -28,25 +28,43 @@ extension RedisHistory {
         then answer: @escaping @Sendable (Result<ParticipantList, RequestError>) -> Void
     ) {
         let page = known?.page(request)
-        let asked = page.map { [known?.version ?? ""] + $0 } ?? []
-        scripts.run(.people, of: id, asked.map { Array($0.utf8) }) { [self] result in
-            let people = (try? result.get())?[1].elements.count ?? 0
-            wholeLists.work(on: people / 2) { [self] in
+        let asked = page.map { ["page", known?.version ?? ""] + $0 } ?? ["0"]
+        step(asked, of: id, MemberWalk()) { [self] result in
+            let people = (try? result.get())?.people ?? 0
+            wholeLists.work(on: people) { [self] in
                 answer(result.flatMap { list($0, of: id, request, known) })
             }
         }
     }
 
-    private func list(
-        _ read: RedisScripts.Answer, of id: String, _ request: ParticipantsRequest,
-        _ known: Roster?
-    ) -> Result<ParticipantList, RequestError> {
-        guard let members = StoredMember.all(read[1]) else { return .failure(.unreadable) }
-        var places: [[UInt8]: Int] = [:]
-        let reads = read[2].elements
-        for at in stride(from: 0, to: reads.count - reads.count % 2, by: 2) {
-            places[reads[at].bytes ?? []] = reads[at + 1].place
+    /// Reads a page, or all members in steps, so that other commands come between. If slot 0
+    /// changes meanwhile, begins again; after a few times, reads all of them in one step.
+    private func step(
+        _ asked: [String], of id: String, _ walk: MemberWalk,
+        then: @escaping @Sendable (Result<MemberWalk, RequestError>) -> Void
+    ) {
+        scripts.run(.people, of: id, asked.map { Array($0.utf8) }) { [self] result in
+            do throws(RequestError) {
+                var walk = walk
+                switch walk.take(try result.get()) {
+                case .isOver: then(.success(walk))
+                case .goesOn(let cursor): step([cursor], of: id, walk, then: then)
+                case .isTorn:
+                    guard walk.tries < MemberWalk.tryLimit else { throw .unreadable }
+                    let again = MemberWalk(tries: walk.tries + 1)
+                    step([again.cursor], of: id, again, then: then)
+                }
+            } catch {
+                then(.failure(error))
+            }
         }
+    }
+
+    private func list(
+        _ read: MemberWalk, of id: String, _ request: ParticipantsRequest, _ known: Roster?
+    ) -> Result<ParticipantList, RequestError> {
+        guard let members = read.members else { return .failure(.unreadable) }
+        let places = read.places
         func list(_ members: [StoredMember], of total: Int) -> ParticipantList {
             let objects = members.map { member in
                 member.json(lastReadSeq: places[Array(member.user.utf8)] ?? 0)
@@ -54,12 +72,84 @@ extension RedisHistory {
             return ParticipantList(participants: objects, total: total)
         }
         let ordered = request.order == .asc ? members : members.reversed()
-        if read.word == "page" { return .success(list(ordered, of: known?.users.count ?? 0)) }
-        let roster = Roster(version: read[3].string ?? "", users: members.map(\.user))
-        rosters.keep(roster, of: id)
+        guard let version = read.version else {
+            return .success(list(ordered, of: known?.users.count ?? 0))
+        }
+        rosters.keep(Roster(version: version, users: members.map(\.user)), of: id)
         guard request.limit > 0 else { return .success(list(ordered, of: members.count)) }
         let page = ordered.dropFirst(max(0, request.offset)).prefix(request.limit)
         return .success(list(Array(page), of: members.count))
+    }
+}
+
+/// A page of members, or a walk through all of them, from the replies of the script `people`.
+struct MemberWalk: Sendable {
+    /// How often a walk that somebody disturbs begins again before all is read in one step.
+    static let tryLimit = 3
+
+    enum Step: Equatable {
+        case isOver
+        case goesOn(cursor: String)
+        /// The steps were answered from different states of slot 0.
+        case isTorn
+    }
+
+    /// What is the same in each step: the version of the member list, the rev of slot 0, the rows.
+    private struct State: Equatable, Sendable {
+        let version: String
+        let record: Int
+        let size: Int
+    }
+
+    /// How often it has begun before.
+    let tries: Int
+    private var state: State?
+    /// User and row, and user and read marker, in turns; several steps may have the same user.
+    private var rows: [RedisReply] = []
+    private var marks: [RedisReply] = []
+
+    init(tries: Int = 0) { self.tries = tries }
+
+    /// Where it begins.
+    var cursor: String { tries < Self.tryLimit ? "0" : "all" }
+
+    /// The version of the member list; nil for a page of it.
+    var version: String? { state?.version }
+
+    /// The number of rows, as far as they were read.
+    var people: Int { rows.count / 2 }
+
+    mutating func take(_ answer: RedisScripts.Answer) -> Step {
+        rows += answer[1].elements
+        marks += answer[2].elements
+        guard answer.word != "page" else { return .isOver }
+        let now = State(
+            version: answer[3].string ?? "", record: answer[4].place ?? 0,
+            size: answer[5].int ?? 0)
+        guard state == nil || state == now else { return .isTorn }
+        state = now
+        guard let cursor = answer[6].string, cursor != "0" else {
+            return people >= now.size ? .isOver : .isTorn
+        }
+        return .goesOn(cursor: cursor)
+    }
+
+    /// The members in the order in which they joined; nil if one of them can't be read.
+    var members: [StoredMember]? {
+        let members = StoredMember.all(.array(rows))
+        // While the hash grows, steps of a walk may show a user twice.
+        guard let state, people > state.size else { return members }
+        var seen: Set<ID> = []
+        return members?.filter { seen.insert($0.user.id).inserted }
+    }
+
+    /// The read markers by user.
+    var places: [[UInt8]: Int] {
+        var places: [[UInt8]: Int] = [:]
+        for at in stride(from: 0, to: marks.count - marks.count % 2, by: 2) {
+            places[marks[at].bytes ?? []] = marks[at + 1].place
+        }
+        return places
     }
 }
 

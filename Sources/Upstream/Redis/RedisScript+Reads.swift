@@ -42,26 +42,49 @@ extension RedisScript {
         return {'done', head(log)}
         """
 
-    /// Arguments: the version of the member list that the gateway knows, then the users whose rows
-    /// it asks for. If the version is another, replies with all members.
+    /// The members that one step of a walk reads, some 0.3 ms of a server's work.
+    static let memberStep = 500
+
+    /// Arguments: what to read of the members, then the version of the member list that the gateway
+    /// knows and, for `page`, the users whose rows it asks for. If that version is another, or for
+    /// a cursor of `HSCAN`, replies with one step of a walk through all members: the version, the
+    /// rev of slot 0 and the number of rows, all three the same in each step of an undisturbed
+    /// walk, and the next cursor, 0 after the last step. `all` is a walk of one step.
     static let peopleBody = """
         local log = open()
         if not log then return {'absent'} end
-        local places = redis.call('HGET', META, 'places') or ''
-        local version = table.concat({log.epoch, places, redis.call('HLEN', MEMBERS)}, ' ')
-        if ARGV[1] ~= version then
-          return {
-            'done', redis.call('HGETALL', MEMBERS), redis.call('HGETALL', READS), version}
-        end
+        local cursor, places = ARGV[1], redis.call('HGET', META, 'places') or ''
+        local size = redis.call('HLEN', MEMBERS)
+        local version = table.concat({log.epoch, places, size}, ' ')
         local members, reads = {}, {}
-        for at = 2, #ARGV do
-          local user = ARGV[at]
-          members[#members + 1] = user
-          members[#members + 1] = redis.call('HGET', MEMBERS, user) or ''
-          reads[#reads + 1] = user
-          reads[#reads + 1] = redis.call('HGET', READS, user) or '0'
+        if cursor == 'page' then
+          if ARGV[2] == version then
+            for at = 3, #ARGV do
+              local user = ARGV[at]
+              members[#members + 1] = user
+              members[#members + 1] = redis.call('HGET', MEMBERS, user) or ''
+              reads[#reads + 1] = user
+              reads[#reads + 1] = redis.call('HGET', READS, user) or '0'
+            end
+            return {'page', members, reads}
+          end
+          cursor = '0'
         end
-        return {'page', members, reads}
+        if cursor == 'all' then
+          members, cursor, reads = redis.call('HGETALL', MEMBERS), '0', redis.call('HGETALL', READS)
+        else
+          local found = redis.call('HSCAN', MEMBERS, cursor, 'COUNT', \(memberStep))
+          cursor, members = found[1], found[2]
+          -- Where members are few, a step has all of them, however many are asked for.
+          for low = 1, #members, 2000 do
+            local users = {}
+            for at = low, math.min(low + 1998, #members), 2 do users[#users + 1] = members[at] end
+            for at, place in ipairs(redis.call('HMGET', READS, unpack(users))) do
+              if place then reads[#reads + 1], reads[#reads + 2] = users[at], place end
+            end
+          end
+        end
+        return {'step', members, reads, version, int(log.record), size, cursor}
         """
 
     /// Arguments: id.
