@@ -41,7 +41,7 @@ import Wire
 
     /// Long jobs wait in a row of their own, in which one user leaves room for others as well.
     @Test func longJobsOfOneUserLeaveRoomForOthers() {
-        let many = (0...CommandJob.pieceCount).map { _ in RedisCommand.words("PING") }
+        let many = (0...LinkPace.most).map { _ in RedisCommand.words("PING") }
         var queue = CommandQueue()
         func add(_ user: String) -> Bool {
             Payer.$current.withValue(Payer(user: user.id)) {
@@ -61,14 +61,41 @@ import Wire
         let list = Payer.$current.withValue(Payer(user: "alice".id)) {
             CommandJob(commands, until: .now) { _ in }
         }
-        #expect(list.isLong && list.cost == CommandJob.pieceCount)
+        #expect(list.isLong && list.cost == 50)
         let isAdded = queue.add(list)
-        let passed = queue.next(withLong: false, withShort: true)
+        var inFlight = JobsInFlight()
+        for _ in 0..<CommandQueue.longPieces { inFlight.append(sent(list)) }
+        let passed = queue.next(beside: inFlight)
         #expect(isAdded && passed == nil)
         _ = queue.add(CommandJob([.words("PING")], until: .now) { _ in })
-        let short = queue.next(withLong: false, withShort: true)
-        let long = queue.next(withLong: true, withShort: true)
+        let short = queue.next(beside: inFlight)
+        let long = queue.next(beside: JobsInFlight())
         #expect(short?.isLong == false && long?.isLong == true)
+    }
+
+    private func sent(_ job: CommandJob) -> CommandJob {
+        var job = job
+        _ = job.advance(behind: 0, at: .now)
+        return job
+    }
+
+    /// Beside many short jobs, long ones get a fifth of what is in flight.
+    @Test func longJobsAreNotStarvedByShortOnes() {
+        var queue = CommandQueue()
+        let list = (0..<100).map { _ in RedisCommand.words("PING") }
+        for number in 0..<100 {
+            Payer.$current.withValue(Payer(user: "user-\(number)".id)) {
+                _ = queue.add(CommandJob(list, until: .now) { _ in })
+                for _ in 0..<10 {
+                    _ = queue.add(CommandJob([.words("PING")], until: .now) { _ in })
+                }
+            }
+        }
+        var inFlight = JobsInFlight()
+        while let job = queue.next(beside: inFlight) { inFlight.append(sent(job)) }
+        #expect(inFlight.shortCommands == CommandQueue.shortCommands)
+        let share = inFlight.shortCommands / 4
+        #expect((share..<share + LinkPace.least).contains(inFlight.longCommands))
     }
 
     /// What is done after a late answer counts for whoever asked.

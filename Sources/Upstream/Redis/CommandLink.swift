@@ -175,8 +175,9 @@ final class CommandLink: @unchecked Sendable {
                 connection.descriptor, writing: connection.hasOutput, wakeup,
                 until: min(nextPulse, inFlight.first?.deadline ?? nextPulse))
             if ready.isReadable {
-                for reply in try connection.receive() { received(reply, session) }
+                let replies = try connection.receive()
                 repliedAt = .now
+                for reply in replies { received(reply, session) }
             }
             if let rejection { throw rejection }
             if let late = inFlight.first, late.deadline <= .now {
@@ -207,6 +208,7 @@ final class CommandLink: @unchecked Sendable {
     private func opened(_ session: RedisSession, _ askedAt: ContinuousClock.Instant) {
         judge(session.info)
         rejection = nil
+        inFlight = JobsInFlight()
         repliedAt = .now
         found(session.identity, askedAt)
         if links.isOver("commands") {
@@ -235,24 +237,23 @@ final class CommandLink: @unchecked Sendable {
 
     /// Sends queued jobs, as far as the window allows.
     private func take(for session: RedisSession) {
+        let now = ContinuousClock.now
         while inFlight.bytes < Self.window {
-            let next = waiting.withLock {
-                $0.jobs.next(
-                    withLong: inFlight.long < CommandQueue.longPieces,
-                    withShort: inFlight.short < CommandQueue.shortJobs)
-            }
+            let next = waiting.withLock { $0.jobs.next(beside: inFlight) }
             guard let job = next else { return }
-            append(job, to: session)
+            append(job, to: session, at: now)
         }
     }
 
     /// Sends the job's next piece.
-    private func append(_ job: CommandJob, to session: RedisSession) {
+    private func append(
+        _ job: CommandJob, to session: RedisSession, at now: ContinuousClock.Instant
+    ) {
         var job = job
-        for command in job.advance() {
+        for command in job.advance(behind: inFlight.commands, at: now) {
             session.connection.append(command, digests: session.digests)
         }
-        job.deadline = .now + options.deadline
+        job.deadline = now + options.deadline
         inFlight.append(job)
     }
 
@@ -267,7 +268,7 @@ final class CommandLink: @unchecked Sendable {
                 seen: "a reply to nothing", detail: "RESP2")
             return
         }
-        guard isWhole, let job = inFlight.popFirst() else { return }
+        guard isWhole, let job = inFlight.answered(at: repliedAt) else { return }
         let replies = job.replies[job.piece]
         if !job.isGivenUp, replies.contains(where: { $0.errorCode == "NOSCRIPT" }) {
             return repeatWithScripts(job, session)
@@ -305,7 +306,9 @@ final class CommandLink: @unchecked Sendable {
                 }
             })
         waiting.withLock { $0.jobs.begin(again) }
-        for command in again.advance() { session.connection.append(command) }
+        for command in again.advance(behind: inFlight.commands, at: .now) {
+            session.connection.append(command)
+        }
         inFlight.append(again)
     }
 
@@ -355,7 +358,7 @@ final class CommandLink: @unchecked Sendable {
                     origin: id ?? ""), askedAt)
         }
         waiting.withLock { $0.jobs.begin(job) }
-        append(job, to: session)
+        append(job, to: session, at: askedAt)
     }
 }
 

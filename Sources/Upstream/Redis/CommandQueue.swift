@@ -3,9 +3,7 @@ import Wire
 
 /// The commands of one call, in order, sent a piece at a time, so that a large call blocks nobody.
 struct CommandJob {
-    /// The size of a piece, in commands and in bytes: some 0.5 ms of a server's work. A larger
-    /// command goes alone.
-    static let pieceCount = 50
+    /// The most bytes of a piece. A larger command goes alone.
     static let pieceSize = 256 << 10
 
     let commands: [RedisCommand]
@@ -20,6 +18,8 @@ struct CommandJob {
     /// The deadline to send the next piece, or for the replies of the one in flight.
     var deadline: ContinuousClock.Instant
     var replies: [RedisReply] = []
+    /// Of the piece in flight.
+    private(set) var trip: LinkPace.Trip?
     /// It was reported as failed: its replies are read from the connection and dropped.
     var isGivenUp = false
     let then: CommandLink.Completion
@@ -32,23 +32,31 @@ struct CommandJob {
         self.deadline = deadline
         self.then = then
         size = commands.reduce(0) { $0 + $1.size }
-        hasLongCommand = commands.contains(where: \.isLong)
+        greatestCost = commands.reduce(1) { max($0, $1.cost) }
+        isLong =
+            commands.contains(where: \.isLong) || size > Self.pieceSize && commands.count > 1
     }
 
     /// Whether it takes more than one piece, or the cost of one has no bound: few of these are in
-    /// flight at a time.
-    var isLong: Bool {
-        hasLongCommand || commands.count > Self.pieceCount
-            || size > Self.pieceSize && commands.count > 1
-    }
+    /// flight at a time. It stays what it was when the job was queued first.
+    private(set) var isLong: Bool
 
-    private let hasLongCommand: Bool
+    /// Of its commands.
+    private let greatestCost: Int
+    /// The most commands of the next piece.
+    private var pieceCount = LinkPace.most
+
+    /// Bounds the next piece.
+    mutating func limit(to pieceCount: Int) {
+        self.pieceCount = pieceCount
+        if sent == 0, commands.count > pieceCount { isLong = true }
+    }
 
     /// The next piece's cost in fair queueing. Questions cost 1: they are asked for many users.
     var cost: Int {
         if payer == .gateway { return 1 }
-        if hasLongCommand { return Self.pieceCount }
-        return max(min(commands.count - sent, Self.pieceCount), min(size, Self.pieceSize) >> 10)
+        return max(
+            min(commands.count - sent, pieceCount), min(size, Self.pieceSize) >> 10, greatestCost)
     }
 
     /// Whether the piece in flight has all its replies.
@@ -61,14 +69,17 @@ struct CommandJob {
     private(set) var pieceBytes = 0
 
     /// Starts the next piece.
+    /// - Parameter ahead: the commands in flight.
     /// - Returns: the commands to send.
-    mutating func advance() -> ArraySlice<RedisCommand> {
+    mutating func advance(
+        behind ahead: Int, at now: ContinuousClock.Instant
+    ) -> ArraySlice<RedisCommand> {
         var bytes = 0
         var end = sent
         while end < commands.count {
             // `ASKING` goes with its command.
             let isBound = end > sent && commands[end - 1].isAsking
-            let isFull = end - sent >= Self.pieceCount || bytes >= Self.pieceSize
+            let isFull = end - sent >= pieceCount || bytes >= Self.pieceSize
             if isFull, !isBound { break }
             let next = commands[end].size
             if end > sent, bytes + next > Self.pieceSize, !isBound { break }
@@ -77,6 +88,9 @@ struct CommandJob {
         }
         (piece, pieceBytes) = (sent..<end, bytes)
         sent = end
+        trip = LinkPace.Trip(
+            sentAt: now, ahead: ahead + piece.count,
+            isTypical: isLong && greatestCost == 1)
         return commands[piece]
     }
 }
@@ -93,13 +107,16 @@ struct CommandQueue {
     /// The most bytes queued or in flight, as `CommandJob.size` counts them.
     static let byteLimit = 64 << 20
 
-    /// The most pieces of long jobs in flight: later jobs wait for these alone.
+    /// The pieces of long jobs in flight: later jobs wait for these alone. Only beside many short
+    /// jobs there are more, so that long ones get a fifth of the server.
     static let longPieces = 2
 
-    /// The most short jobs in flight, some 8 ms of a server's work: a new job waits for these, and
-    /// then for a turn of each other user.
-    static let shortJobs = 256
+    /// The commands of short jobs in flight, some 8 ms of a server's work: a new job waits for
+    /// these, and then for a turn of each other user.
+    static let shortCommands = 256
 
+    /// The most commands of a piece of a job that is queued now.
+    private(set) var pieceCount = LinkPace.least
     private var short = FairQueue<CommandJob>()
     private var long = FairQueue<CommandJob>()
     /// Jobs queued or in flight.
@@ -112,16 +129,18 @@ struct CommandQueue {
     /// Adds a new job.
     /// - Returns: whether there was room for it.
     mutating func add(_ job: CommandJob) -> Bool {
+        var job = job
+        job.limit(to: pieceCount)
         guard count < Self.jobLimit, bytes < Self.byteLimit,
             (job.isLong ? long : short).hasRoom(for: job.payer, of: Self.jobLimit)
         else { return false }
         begin(job)
         if job.isLong {
-            putBack(job)
+            long.append(job, for: job.payer, cost: job.cost)
         } else {
             short.append(job, for: job.payer, cost: job.cost)
-            noteDeadline(job)
         }
+        noteDeadline(job)
         return true
     }
 
@@ -133,6 +152,8 @@ struct CommandQueue {
 
     /// Queues a long job for its next piece.
     mutating func putBack(_ job: CommandJob) {
+        var job = job
+        job.limit(to: pieceCount)
         long.append(job, for: job.payer, cost: job.cost)
         noteDeadline(job)
     }
@@ -147,10 +168,13 @@ struct CommandQueue {
         bytes -= job.size
     }
 
-    /// - Parameters:
-    ///   - withLong: whether a long job may be next.
-    ///   - withShort: whether a short job may be next.
-    mutating func next(withLong: Bool, withShort: Bool) -> CommandJob? {
+    /// The job whose next piece is sent beside these.
+    mutating func next(beside inFlight: JobsInFlight) -> CommandJob? {
+        pieceCount = inFlight.pace.pieceCount
+        let withLong =
+            inFlight.longPieces < Self.longPieces
+            || inFlight.longCommands < inFlight.shortCommands / 4
+        let withShort = inFlight.shortCommands < Self.shortCommands
         let piece = (withLong ? long.popFirst() : nil) ?? (withShort ? short.popFirst() : nil)
         if short.isEmpty, long.isEmpty { deadline = nil }
         return piece?.element

@@ -1,17 +1,28 @@
-/// The jobs of a command link whose present piece is sent and not answered yet, oldest first. A
-/// value; its link keeps it on one thread.
+/// The jobs of a command link whose present piece is sent and not answered yet, oldest first, and
+/// what their answers tell of the link. A value; its link keeps it on one thread.
 struct JobsInFlight {
     private var jobs = Fifo<CommandJob>()
-    private(set) var long = 0
-    private(set) var short = 0
+    private(set) var longPieces = 0
+    private(set) var longCommands = 0
+    private(set) var shortCommands = 0
     /// Of all pieces.
     private(set) var bytes = 0
+    private(set) var pace = LinkPace()
 
     var first: CommandJob? { jobs.first }
+
+    var commands: Int { longCommands + shortCommands }
 
     mutating func append(_ job: CommandJob) {
         count(job, 1)
         jobs.append(job)
+    }
+
+    /// Removes the oldest, whose piece is answered.
+    mutating func answered(at now: ContinuousClock.Instant) -> CommandJob? {
+        let job = popFirst()
+        if let trip = job?.trip { pace.answered(trip, at: now) }
+        return job
     }
 
     mutating func popFirst() -> CommandJob? {
@@ -26,7 +37,12 @@ struct JobsInFlight {
     }
 
     private mutating func count(_ job: CommandJob, _ step: Int) {
-        if job.isLong { long += step } else { short += step }
+        if job.isLong {
+            longPieces += step
+            longCommands += step * job.piece.count
+        } else {
+            shortCommands += step * job.piece.count
+        }
         bytes += step * job.pieceBytes
     }
 }

@@ -37,6 +37,17 @@ enum RedisCommand: Sendable {
     /// Whether its cost has no bound.
     var isLong: Bool { if case .all = self { true } else { false } }
 
+    /// About what it costs a server; a message sent is 1.
+    var cost: Int {
+        switch self {
+        case .words: 1
+        case .all: 50
+        // A step through members.
+        case .script(.people, _, _): 10
+        case .script: 1
+        }
+    }
+
     /// Whether it publishes to the feed.
     var tells: Bool {
         if case .script(let script, _, _) = self { script.tells } else { false }

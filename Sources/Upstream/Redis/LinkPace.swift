@@ -1,0 +1,62 @@
+/// How many commands a piece of a long job has. Pieces must keep the link busy, but a new command
+/// waits for those before it: so a piece is half a millisecond of the server's work, and on a link
+/// with slow answers half a round trip more, which adds little to a wait as long as that.
+///
+/// As in LEDBAT (RFC 6817), what an answer takes beyond the shortest round trip was spent behind
+/// the commands in flight; the piece's share of it makes the next one larger or smaller. From time
+/// to time pieces are short until a round trip with little before it has shown how long the way
+/// itself is. A value that is told the times.
+struct LinkPace {
+    /// The bounds of a piece. Even the smallest makes progress with each round trip.
+    static let least = 8
+    static let most = 400
+
+    /// The server's work on a piece, beside half a round trip.
+    static let grain = Duration.microseconds(500)
+
+    /// How often the way is measured again, and in how many answers at most.
+    static let period = Duration.seconds(2)
+    static let probeLimit = 8
+
+    /// A piece of a job on its way.
+    struct Trip: Sendable {
+        let sentAt: ContinuousClock.Instant
+        /// The commands in flight when it was sent, its own included.
+        let ahead: Int
+        /// Whether it shows what pieces of long jobs cost.
+        let isTypical: Bool
+    }
+
+    /// The shortest round trip of late; nil before the first one.
+    private(set) var base: Duration?
+    private var size = Double(Self.least)
+    private var periodBegan: ContinuousClock.Instant?
+    /// For how many more answers it waits for one with little before it; 0: it has had one.
+    private var probes = 0
+
+    /// The most commands of the next piece.
+    var pieceCount: Int { probes > 0 ? Self.least : Int(size) }
+
+    mutating func answered(_ trip: Trip, at now: ContinuousClock.Instant) {
+        let took = now - trip.sentAt
+        if let began = periodBegan, now - began < Self.period {
+            if probes > 0, trip.sentAt >= began {
+                // A way that has become longer shows only in an answer with little before it.
+                let isClear = trip.ahead <= 2 * Self.least
+                if isClear { base = took }
+                probes = isClear ? 0 : probes - 1
+            }
+        } else {
+            probes = periodBegan == nil ? 0 : Self.probeLimit
+            periodBegan = now
+        }
+        let least = min(base ?? took, took)
+        base = least
+        guard trip.isTypical, probes == 0 else { return }
+        let cost = max((took - least) / max(trip.ahead, 1), .nanoseconds(1))
+        let fitting = (Self.grain + least / 2) / cost
+        // In part, since what delays one answer need not delay the next.
+        size += (min(max(fitting, size / 2), size * 2) - size) / 2
+        size = min(max(size, Double(Self.least)), Double(Self.most))
+    }
+}
