@@ -75,8 +75,17 @@ package struct WriterPace: Sendable {
     package var slice = Duration.milliseconds(5)
     /// The time allowed per row: a job that takes longer than its weight costs its user more.
     package var row = Duration.microseconds(30)
+    /// Whether the threads that submit have one core, which is the writer's too: a small batch is
+    /// then written by the thread that submits it, since a second thread would only wait for the
+    /// same core. See `Writer.submit`.
+    package var isOnOneCore: Bool
+    /// A commit that takes longer waits for the disk: the thread that submits, on which others
+    /// depend, must not wait with it.
+    package var promptCommit = Duration.microseconds(500)
+    /// For how long the writer's own thread writes after such a commit.
+    package var caution = Duration.seconds(10)
 
-    package init() {}
+    package init(isOnOneCore: Bool = false) { self.isOnOneCore = isOnOneCore }
 }
 
 /// Measures what the jobs of a writer cost.
@@ -126,10 +135,11 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         /// Whether a turn is scheduled that will look at `jobs`.
         var isScheduled = false
         var isStopped = false
+        var caller: CallersCommits
     }
 
     private let queue = DispatchQueue(label: "gapless.writer", qos: .userInitiated)
-    private let waiting = Mutex(Waiting())
+    private let waiting: Mutex<Waiting>
     private let figuresBox = Mutex(WriterFigures())
     private let writable = Atomic<Bool>(true)
     private let onWritable: @Sendable (CacheError?) -> Void
@@ -162,6 +172,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         transactions = try Transactions(connection)
         self.onWritable = onWritable
         meter = WriterMeter(pace)
+        waiting = Mutex(Waiting(caller: CallersCommits(pace)))
         place = store.place
         checkpoints = Checkpoints(store)
         work = try makeWork(connection)
@@ -190,6 +201,9 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     /// Submits jobs; from any thread, without waiting. The caller should pass all jobs of one
     /// moment in one call: the writer begins with the first, and on a shared core it would commit
     /// that one before the caller can submit a second.
+    ///
+    /// With one core for both, a small batch is committed within the call, if nobody waits and the
+    /// disk has flushed at once lately; its results come within the call, too.
     package func submit(_ jobs: [Work.Job]) -> Submission {
         let (submission, isDue) = waiting.withLock { waiting -> (Submission, Bool) in
             if waiting.isStopped { return (.stopped, false) }
@@ -206,8 +220,25 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
             if isDue { waiting.isScheduled = true }
             return (refused.isEmpty ? .taken : .full(refused: refused), isDue)
         }
-        if isDue { queue.async { self.turn() } }
+        if isDue {
+            if mayWriteHere(jobs) {
+                queue.sync { self.turn(mayTidy: false) }
+            } else {
+                queue.async { self.turn() }
+            }
+        }
         return submission
+    }
+
+    /// Whether the thread that submits the jobs writes them.
+    private func mayWriteHere(_ jobs: [Work.Job]) -> Bool {
+        guard isWritable, waiting.withLock({ $0.caller.isDue(at: .now) }) else { return false }
+        var (rows, bytes) = (0, 0)
+        for job in jobs {
+            rows += Work.weight(of: job)
+            bytes += Work.bytes(of: job)
+        }
+        return CallersCommits.isSmall(rows: rows, bytes: bytes)
     }
 
     /// The job's cost in fair queueing. The backend writes for many users, so its jobs cost less.
@@ -236,13 +267,13 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     // MARK: on the queue
 
-    private func turn() {
+    private func turn(mayTidy: Bool = true) {
         // Idle work gets a turn of its own beside jobs that never end: without it the file would
         // grow, and what was removed would lie about, for as long as they last.
         if untidied < Self.tidyInterval, let first = takeNext() {
             untidied += 1
             run(first)
-        } else {
+        } else if mayTidy {
             untidied = 0
             tidy()
         }
@@ -330,7 +361,8 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         do throws(CacheError) {
             try place?.check()
             try checkpoints.whileLogIsFree { () throws(CacheError) in
-                try transactions.perform(body)
+                let time = try transactions.perform(body)
+                if meter.pace.isOnOneCore { waiting.withLock { $0.caller.note(time, at: .now) } }
             }
         } catch {
             figuresBox.withLock { $0.rollbacks += 1 }

@@ -14,6 +14,13 @@ extension Driver: TurnEffects {
 
     func handOver() { calls.handOver() }
 
+    func askAtOnce() -> Bool {
+        let outputs = calls.askAtOnce()
+        guard !outputs.isEmpty else { return false }
+        deliver(outputs, since: .now)
+        return true
+    }
+
     func store(_ token: UInt64, _ writes: [StoreWrite]) -> Bool { cache.write(writes) }
 
     // MARK: - Reads

@@ -24,7 +24,7 @@ final class Driver {
 
     init(
         _ entrance: Entrance, _ cache: CacheFile, _ instruments: Instruments, loop: ServiceLoop,
-        server: Server, slowReads: SlowReads, upstream: any Upstream
+        server: Server, slowReads: SlowReads, upstream: any Upstream, inbox: UpstreamInbox
     ) {
         self.entrance = entrance
         self.cache = cache
@@ -41,7 +41,7 @@ final class Driver {
             }, at: instruments.clock.started)
         turns = TurnRunner(engine)
         alarm = TurnAlarm(loop, instruments.clock)
-        calls = OriginCalls(upstream, turns, instruments)
+        calls = OriginCalls(upstream, inbox, turns, instruments)
         output = SocketOutput(server, engine.sockets)
         board = StatusBoard(engine, server, upstream, cache, entrance, instruments)
         http = HTTPDesk(

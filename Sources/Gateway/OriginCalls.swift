@@ -10,6 +10,7 @@ final class OriginCalls {
     private static let firstToken: UInt64 = 1 << 63
 
     let upstream: any Upstream
+    private let inbox: UpstreamInbox
     private let turns: TurnRunner
     private let instruments: Instruments
     /// Calls of this turn that were not handed to the upstream yet.
@@ -18,8 +19,12 @@ final class OriginCalls {
     /// Calls of the server API that wait for the upstream, by token.
     private var waiting: [UInt64: WaitingCall] = [:]
 
-    init(_ upstream: any Upstream, _ turns: TurnRunner, _ instruments: Instruments) {
+    init(
+        _ upstream: any Upstream, _ inbox: UpstreamInbox, _ turns: TurnRunner,
+        _ instruments: Instruments
+    ) {
         self.upstream = upstream
+        self.inbox = inbox
         self.turns = turns
         self.instruments = instruments
     }
@@ -29,6 +34,13 @@ final class OriginCalls {
         guard !calls.isEmpty else { return }
         upstream.submit(calls)
         calls.removeAll(keepingCapacity: true)
+    }
+
+    /// Hands over the calls to an upstream that may answer them within the call.
+    /// - Returns: its answers so far.
+    func askAtOnce() -> [UpstreamOutput] {
+        guard upstream.answersWithinCall, !calls.isEmpty else { return [] }
+        return inbox.gather { handOver() }
     }
 
     // MARK: - The engine

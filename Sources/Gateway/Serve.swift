@@ -104,6 +104,7 @@ private final class Service {
         case .embedded:
             upstream = try Embedded(
                 store, bytes: bytes, limits: LogLimits(configuration.limits),
+                pace: WriterPace(isOnOneCore: Process.isOnOneCore),
                 onWritable: { [loop, onLoop] failure in
                     loop.post { onLoop.value?.cache.wrote(failure) }
                 })
@@ -116,10 +117,12 @@ private final class Service {
             loop.post { onLoop.value?.finished(read, result) }
         }
         let instruments = Instruments(log: log)
+        let inbox = UpstreamInbox(loop)
         driver = Driver(
             Entrance(configuration, credentials, log),
             CacheFile(store, reader, replica, path: configuration.cache.path, instruments),
-            instruments, loop: loop, server: server, slowReads: slowReads, upstream: upstream)
+            instruments, loop: loop, server: server, slowReads: slowReads, upstream: upstream,
+            inbox: inbox)
         try openLoops()
         onLoop.value = driver
         server.delegate = driver
@@ -127,9 +130,9 @@ private final class Service {
         loop.every(milliseconds: 100) { [unowned self] in tick() }
         driver.cache.onDamage = { [unowned self] in cacheIsDamaged() }
         loop.onSignal = { [unowned self] signal in received(signal) }
-        upstream.start { [loop, onLoop] outputs in
+        upstream.start { [onLoop] outputs in
             let now = ContinuousClock.now
-            loop.post { onLoop.value?.deliver(outputs, since: now) }
+            inbox.deliver(outputs) { onLoop.value?.deliver($0, since: now) }
         }
     }
 

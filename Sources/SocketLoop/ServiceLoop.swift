@@ -115,6 +115,9 @@ package final class ServiceLoop: @unchecked Sendable {
         return alarm
     }
 
+    /// Whether this is the loop's thread. Any thread may ask; before `run()` none is.
+    package var isCurrent: Bool { owner.load(ordering: .relaxed) == UInt(pthread_self()) }
+
     /// Traps on any thread other than the loop's. Before `run()` any thread passes.
     package func preconditionOnLoop() {
         let owner = owner.load(ordering: .relaxed)

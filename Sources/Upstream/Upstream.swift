@@ -74,6 +74,9 @@ package protocol Upstream: AnyObject, Sendable {
     /// Faults since the start. Safe from any thread.
     var faults: UpstreamFaults { get }
 
+    /// Whether it may answer calls within `submit`, on the thread that submits them.
+    var answersWithinCall: Bool { get }
+
     /// Starts delivering. Called once.
     func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void)
 
@@ -124,6 +127,8 @@ extension Upstream {
     package var faults: UpstreamFaults { UpstreamFaults() }
 
     package var reachesOthers: Bool { false }
+
+    package var answersWithinCall: Bool { false }
 
     package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {}
 

@@ -28,7 +28,9 @@ package final class GatewayProcess {
     package init(
         settings: [String: String] = [:], launcher: [String] = [], starts: Bool = true
     ) throws {
-        self.launcher = launcher
+        // As with loops, for gateways that name no other way.
+        let isOnOneCore = ProcessInfo.processInfo.environment["TEST_ONE_CORE"] != nil
+        self.launcher = isOnOneCore && launcher.isEmpty ? Self.onOneCore : launcher
         let name = "gapless-test-\(UUID().uuidString)"
         directory = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -64,6 +66,9 @@ package final class GatewayProcess {
         self.settings = all
         if starts { try start() }
     }
+
+    /// Starts a gateway that has one core, whose loop commits by itself.
+    package static let onOneCore = ["taskset", "--cpu-list", "0"]
 
     deinit {
         child?.kill()

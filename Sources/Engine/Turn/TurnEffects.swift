@@ -19,6 +19,10 @@ package protocol TurnEffects {
     /// origin need not wait for that, and before the sockets are.
     func handOver() throws(Failure)
 
+    /// All effects so far were performed; an upstream that answers within the call may be asked.
+    /// - Returns: whether it has answered: the engine then decides on that in the same turn.
+    func askAtOnce() throws(Failure) -> Bool
+
     /// Stores this in the cache in one transaction.
     /// - Returns: whether it was committed.
     func store(_ token: UInt64, _ writes: [StoreWrite]) throws(Failure) -> Bool
@@ -45,6 +49,10 @@ package protocol TurnEffects {
 
     /// Stops or resumes reading the session's socket.
     func throttle(_ session: SessionID, _ isThrottled: Bool) throws(Failure)
+}
+
+extension TurnEffects {
+    package func askAtOnce() throws(Failure) -> Bool { false }
 }
 
 /// A read of the cache that was decided.

@@ -60,8 +60,9 @@ package final class TurnRunner {
     private func settle<Effects: TurnEffects>(
         _ effects: Effects, _ began: Duration
     ) throws(Effects.Failure) {
+        var moment = effects.moment()
+        try askAtOnce(effects, moment.instant - began)
         while true {
-            let moment = effects.moment()
             var turn = engine.endTurn(at: moment.now, instant: began)
             settleCharges()
             for read in turn.reads {
@@ -72,6 +73,8 @@ package final class TurnRunner {
             }
             guard turn.isOver else {
                 for effect in turn.effects { try perform(effect, effects) }
+                moment = effects.moment()
+                try askAtOnce(effects, moment.instant - began)
                 continue
             }
             closes.append(contentsOf: turn.closes)
@@ -86,6 +89,18 @@ package final class TurnRunner {
             guard let time = try effects.write(consume writes) else { return }
             return engine.wrote(count, in: time, at: effects.moment().instant)
         }
+    }
+
+    /// How long a turn may go on with what an upstream answers within the call, while other input
+    /// waits.
+    private static let mostAtOnce = Duration.milliseconds(1)
+
+    private func askAtOnce<Effects: TurnEffects>(
+        _ effects: Effects, _ elapsed: Duration
+    ) throws(Effects.Failure) {
+        guard elapsed < Self.mostAtOnce, try effects.askAtOnce() else { return }
+        // The change is there: no read has to wait for it.
+        hasAskedUpstream = false
     }
 
     private func perform<Effects: TurnEffects>(

@@ -18,6 +18,17 @@ enum Process {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
+    /// Whether the process may use only one core.
+    static var isOnOneCore: Bool {
+        guard let text = try? Files.read("/proc/self/status", limit: 65_536) else { return false }
+        let name = Array("Cpus_allowed_list:".utf8)
+        for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: name) {
+            // A list such as 0-3,7.
+            return !line.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ",") }
+        }
+        return false
+    }
+
     /// The limit of open file descriptors.
     static func descriptorLimit() -> Int {
         var limit = rlimit()

@@ -26,12 +26,14 @@ package final class Embedded: Upstream {
     private let writer: Writer<MessageLog>
     private let outlet: Outlet
     private let limits: PresentLimits
+    package let answersWithinCall: Bool
 
     /// Opens the log in `store`.
     /// - Parameters:
     ///   - bytes: the most that the messages of one answer may take; `limits.reply`.
     ///   - limits: the limits of the log's values.
     ///   - tail: the messages at which a log's tail is folded.
+    ///   - pace: how its writer goes about its jobs.
     ///   - clock: the time of day.
     ///   - onWritable: called on the writer's queue with the error when the file can't be written
     ///     any more, and with nil when it can be written again.
@@ -39,6 +41,7 @@ package final class Embedded: Upstream {
     package init(
         _ store: Store, bytes: Int = .max, limits: LogLimits = LogLimits(),
         tail: Int = Embedded.tail,
+        pace: WriterPace = WriterPace(),
         clock: @escaping @Sendable () -> Timestamp = { Embedded.systemTime() },
         onWritable: @escaping @Sendable (CacheError?) -> Void = { _ in }
     ) throws(CacheError) {
@@ -47,7 +50,9 @@ package final class Embedded: Upstream {
         let limits = PresentLimits(limits)
         self.limits = limits
         let reader = try Reader(store, bytes: bytes)
-        writer = try Writer(store, onWritable: onWritable) { connection throws(CacheError) in
+        answersWithinCall = pace.isOnOneCore
+        writer = try Writer(store, pace: pace, onWritable: onWritable) {
+            connection throws(CacheError) in
             try MessageLog(
                 connection, reader, limits, tailLimit: tail, clock: clock, outlet: outlet)
         }

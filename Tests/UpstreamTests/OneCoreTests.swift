@@ -1,0 +1,123 @@
+import Cache
+import Glibc
+import Ports
+import Synchronization
+import Testing
+import Upstream
+import Wire
+
+/// Where the process has one core, the thread that submits a small batch commits it.
+@Suite struct OneCoreTests {
+    /// What was delivered, and by which threads.
+    private final class Deliveries: Sendable {
+        private let state = Mutex<[(token: UInt64, thread: UInt)]>([])
+
+        func take(_ outputs: [UpstreamOutput]) {
+            let thread = UInt(pthread_self())
+            state.withLock { state in
+                for case .performed(let token, _) in outputs { state.append((token, thread)) }
+            }
+        }
+
+        /// The thread that delivered the result of a call; nil before it is there.
+        func thread(of token: UInt64) -> UInt? {
+            state.withLock { $0.first { $0.token == token }?.thread }
+        }
+
+        var tokens: [UInt64] { state.withLock { $0.map(\.token) } }
+    }
+
+    private final class Subject {
+        let directory: String
+        let embedded: Embedded
+        let deliveries = Deliveries()
+        private var token: UInt64 = 0
+
+        init(_ pace: WriterPace) throws {
+            directory = try Origin.makeDirectory()
+            embedded = try Embedded(
+                try Store(
+                    Store.Options(
+                        path: directory + "/gapless.db", origin: Embedded.kind, isChecked: true)),
+                pace: pace)
+            embedded.start { [deliveries] in deliveries.take($0) }
+        }
+
+        deinit { embedded.stop() }
+
+        /// - Returns: the token of its result.
+        func submit(_ operations: [Operation]) -> [UInt64] {
+            let calls = operations.map { operation in
+                token += 1
+                return UpstreamCall.perform(operation, by: .server, token: token)
+            }
+            embedded.submit(calls)
+            return calls.map { if case .perform(_, _, let token) = $0 { token } else { 0 } }
+        }
+
+        func isAnswered(_ token: UInt64) -> Bool {
+            for _ in 0..<5000 where deliveries.thread(of: token) == nil { usleep(2000) }
+            return deliveries.thread(of: token) != nil
+        }
+    }
+
+    private static func creation(_ id: String, _ people: Int) -> Operation {
+        .put(id: id, ConversationFields(participants: (0..<people).map { "u\($0)" }))
+    }
+
+    private static func message(_ id: String, _ text: String) -> Operation {
+        let message = NewMessage(author: "u0", content: MessageContent(body: text))
+        return .send(conversation: id, [message])
+    }
+
+    private var here: UInt { UInt(pthread_self()) }
+
+    @Test func aSmallBatchIsAnsweredWithinTheCall() throws {
+        let subject = try Subject(WriterPace(isOnOneCore: true))
+        #expect(subject.embedded.answersWithinCall)
+        _ = subject.submit([Self.creation("c", 3)])
+        for number in 0..<100 {
+            let tokens = subject.submit([Self.message("c", "m\(number)"), Self.message("c", "n")])
+            for token in tokens { #expect(subject.deliveries.thread(of: token) == here) }
+        }
+        #expect(subject.deliveries.tokens == subject.deliveries.tokens.sorted())
+    }
+
+    @Test func aLargeBatchHasTheWritersThread() throws {
+        let subject = try Subject(WriterPace(isOnOneCore: true))
+        let token = subject.submit([Self.creation("c", 1000)])[0]
+        #expect(subject.isAnswered(token))
+        #expect(subject.deliveries.thread(of: token) != here)
+    }
+
+    @Test func aDiskThatIsWaitedForHasTheWritersThread() throws {
+        var pace = WriterPace(isOnOneCore: true)
+        // Each commit counts as slow.
+        pace.promptCommit = .zero
+        let subject = try Subject(pace)
+        let first = subject.submit([Self.creation("c", 3)])[0]
+        #expect(subject.isAnswered(first))
+        let second = subject.submit([Self.message("c", "m")])[0]
+        #expect(subject.isAnswered(second))
+        #expect(subject.deliveries.thread(of: second) != here)
+    }
+
+    @Test func afterAWhileTheCallerCommitsAgain() throws {
+        var pace = WriterPace(isOnOneCore: true)
+        pace.promptCommit = .zero
+        pace.caution = .zero
+        let subject = try Subject(pace)
+        for number in 0..<3 {
+            let token = subject.submit([Self.creation("c\(number)", 3)])[0]
+            #expect(subject.deliveries.thread(of: token) == here)
+        }
+    }
+
+    @Test func withMoreCoresTheWriterHasItsThread() throws {
+        let subject = try Subject(WriterPace())
+        #expect(!subject.embedded.answersWithinCall)
+        let token = subject.submit([Self.creation("c", 3)])[0]
+        #expect(subject.isAnswered(token))
+        #expect(subject.deliveries.thread(of: token) != here)
+    }
+}
