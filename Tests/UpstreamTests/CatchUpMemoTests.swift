@@ -5,7 +5,8 @@ import Testing
 import Upstream
 import Wire
 
-/// What catch-ups share of what they read. That no commit is missed is shown by `CatchUpTests`.
+/// What catch-ups share of what they read. That no commit is missed is shown with random writes by
+/// `ReplicaCachePropertyTests`.
 @Suite struct CatchUpMemoTests {
     private static func catchUp(
         _ reader: Reader, _ have: Have, limit: Int = 100
