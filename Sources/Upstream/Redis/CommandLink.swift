@@ -29,6 +29,7 @@ final class CommandLink: @unchecked Sendable {
 
     private struct Waiting {
         var jobs = CommandQueue()
+        var bell = Doorbell()
         var isStopped = false
         /// The thread has ended.
         var isFinished = false
@@ -85,9 +86,19 @@ final class CommandLink: @unchecked Sendable {
     func send(_ commands: [RedisCommand], then: @escaping Completion) {
         guard !commands.isEmpty else { return then(.success([])) }
         let job = CommandJob(commands, until: .now + options.deadline, then: then)
-        let isTaken = waiting.withLock { !$0.isFinished && $0.jobs.add(job) }
+        let (isTaken, isRung) = waiting.withLock { waiting in
+            guard !waiting.isFinished, waiting.jobs.add(job) else { return (false, false) }
+            return (true, waiting.bell.queued())
+        }
         guard isTaken else { return then(.failure(.tooManyWaiting)) }
-        wakeup.wake()
+        if isRung { wakeup.wake() }
+    }
+
+    /// What is sent until `release` goes to the server together.
+    func hold() { waiting.withLock { $0.bell.hold() } }
+
+    func release() {
+        if waiting.withLock({ $0.bell.release() }) { wakeup.wake() }
     }
 
     // MARK: on the thread
@@ -238,6 +249,7 @@ final class CommandLink: @unchecked Sendable {
     /// Sends queued jobs, as far as the window allows.
     private func take(for session: RedisSession) {
         let now = ContinuousClock.now
+        waiting.withLock { $0.bell.looked() }
         while inFlight.bytes < Self.window {
             let next = waiting.withLock { $0.jobs.next(beside: inFlight) }
             guard let job = next else { return }

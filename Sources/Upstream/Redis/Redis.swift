@@ -136,7 +136,9 @@ package final class Redis: SharedOrigin {
 
     // MARK: writes
 
-    package func submit(_ calls: [UpstreamCall]) { take(calls) }
+    package func submit(_ calls: [UpstreamCall]) {
+        scripts.servers.together { take(calls) }
+    }
 
     package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
         history.forkEpoch(head, conversation: conversation, token: token)

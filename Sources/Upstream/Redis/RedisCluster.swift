@@ -72,6 +72,13 @@ final class RedisCluster: RedisServers {
         RedisScatter(commands, self, then: then).begin()
     }
 
+    func together(_ body: () -> Void) {
+        let shards = snapshot().shards.values
+        for shard in shards { shard.hold() }
+        body()
+        for shard in shards { shard.release() }
+    }
+
     // MARK: topics
 
     func want(_ topic: RedisTopic, _ isWanted: Bool) {

@@ -120,10 +120,27 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     /// For scripts that read keys of all slots of a server.
     private static let everywhere = "#!lua flags=no-writes,allow-oom,allow-cross-slot-keys\n"
 
-    private static let whole = log + typing + judging + guarding
+    /// A script that writes first looks at all keys: a command that fails half-way would leave
+    /// earlier writes. What `fault` asks of each key fails where that is of another type; only then
+    /// the types are asked for, nine commands of some fifty.
+    private static let whole =
+        log + judging + """
+            do
+              local isDone, part = pcall(function()
+                local log = open()
+                return log and fault(log)
+              end)
+              if not isDone then
+                local key = mistyped()
+                if not key then error(part) end
+                part = key
+              end
+              if part then return {'damaged', part} end
+            end
 
-    /// A script that writes first checks the types of all keys: a command that fails half-way would
-    /// leave earlier writes.
+            """
+
+    /// Checks the types of all keys, for a script that writes whatever `fault` says.
     private static let typing = """
         do
           local key = mistyped()

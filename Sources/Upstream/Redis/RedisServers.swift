@@ -9,6 +9,8 @@ protocol RedisServers: AnyObject, Sendable {
     func stop()
     /// Sends commands; from any thread, without waiting. `then` gets one reply for each.
     func send(_ commands: [RedisCommand], then: @escaping CommandLink.Completion)
+    /// What `body` sends goes to each server together.
+    func together(_ body: () -> Void)
     func want(_ topic: RedisTopic, _ isWanted: Bool)
     /// The present generation of the topic's feed; 0 for none.
     func generation(of topic: RedisTopic) -> Int

@@ -44,6 +44,16 @@ final class RedisShard: RedisServers {
         self.commands.send(commands, then: then)
     }
 
+    func together(_ body: () -> Void) {
+        hold()
+        body()
+        release()
+    }
+
+    func hold() { commands.hold() }
+
+    func release() { commands.release() }
+
     func want(_ topic: RedisTopic, _ isWanted: Bool) { feed.want(topic, isWanted) }
 
     /// The topic has moved to another server.
