@@ -140,7 +140,9 @@ import Wire
             if case .answered(token, _, _) = output { true } else { false }
         }
         #expect(!isAnswered)
-        guard case .answered(_, _, let result) = try subject.outputs.wait(for: token) else {
+        // A quarter of a minute where nothing else runs.
+        let answer = try subject.outputs.wait(for: token, .after(.seconds(90)))
+        guard case .answered(_, _, let result) = answer else {
             throw TestFailure("another kind of answer")
         }
         guard case .success(.conversations(let list)) = result else {

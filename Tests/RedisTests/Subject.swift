@@ -160,8 +160,9 @@ final class Outputs: Sendable {
         arrivals.signal()
     }
 
-    func wait(for token: UInt64) throws -> UpstreamOutput {
-        let deadline = Deadline.standard
+    func wait(
+        for token: UInt64, _ deadline: Deadline = .standard
+    ) throws -> UpstreamOutput {
         while true {
             if let answer = state.withLock({ $0.answers.removeValue(forKey: token) }) {
                 return answer

@@ -34,7 +34,8 @@ struct LinkPace {
     /// For how many more answers it waits for one with little before it; 0: it has had one.
     private var probes = 0
 
-    /// The most commands of the next piece.
+    /// The most commands of the next piece. Of the way no more than a half: the shortest round trip
+    /// has some of its own commands in it, and with all of it a piece would grow by its own size.
     var pieceCount: Int { probes > 0 ? Self.least : Int(size) }
 
     mutating func answered(_ trip: Trip, at now: ContinuousClock.Instant) {
