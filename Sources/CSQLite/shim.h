@@ -4,6 +4,10 @@
 static inline int gapless_sqlite_bind_text(sqlite3_stmt *s, int i, const char *p, int n) {
     return sqlite3_bind_text(s, i, p, n, SQLITE_TRANSIENT);
 }
+/* Variadic, which Swift does not import. */
+static inline int gapless_sqlite_keep_memory_statistics(int keeps) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, keeps);
+}
 static inline int gapless_sqlite_bind_blob(sqlite3_stmt *s, int i, const void *p, int n) {
     return sqlite3_bind_blob(s, i, p ? p : "", n, SQLITE_TRANSIENT);
 }

@@ -4,6 +4,7 @@ import Crypto
 import Engine
 import Glibc
 import Rules
+import SQLite
 import Upstream
 import WebSockets
 import Wire
@@ -15,6 +16,7 @@ package func serve(
     _ configuration: Configuration, configurationFile: String?, overrides: ConfigurationOverrides
 ) -> Int32 {
     let log = Logger(configuration.log)
+    SQLiteLibrary.keepNoMemoryStatistics()
     // The parent may have blocked signals, and threads inherit the mask: unblock them first.
     var none = sigset_t()
     sigemptyset(&none)

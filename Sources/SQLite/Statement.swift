@@ -139,7 +139,11 @@ package struct Statement: ~Copyable {
         let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
         let bytes = UnsafeRawBufferPointer(start: start, count: count)
-        if count == known.utf8.count, bytes.elementsEqual(known.utf8) { return known }
+        // Bytes of two buffers: an iterator over the text would cost more than another string.
+        let isKnown = known.utf8.withContiguousStorageIfAvailable { known in
+            known.count == count && known.indices.allSatisfy { known[$0] == bytes[$0] }
+        }
+        if isKnown == true { return known }
         return String(decoding: bytes, as: UTF8.self)
     }
 

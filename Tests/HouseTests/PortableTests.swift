@@ -10,6 +10,7 @@ import Testing
         "Sources/GaplessClient/DefaultTransport.swift": ["LoopTransport", "URLSessionTransport"],
         "Sources/SQLite/Connection+Copy.swift": ["CSQLite", "SQLite3"],
         "Sources/SQLite/Connection.swift": ["CSQLite", "SQLite3"],
+        "Sources/SQLite/SQLiteLibrary.swift": ["CSQLite"],
         "Sources/SQLite/Statement.swift": ["CSQLite", "SQLite3"],
         "Sources/URLSessionTransport/URLSessionTransport.swift": [
             "Foundation", "FoundationNetworking",
