@@ -120,6 +120,14 @@ extension Store {
             WHERE m.touched IS NULL OR m.deleted <> 0 OR m.rev <> c.rev + m.seq - c.seq
             """),
         Fault(
+            "a tail has another head than its last message (head, message)",
+            """
+            SELECT t.cid, t.seq, m.seq FROM tail AS t LEFT JOIN message AS m ON m.cid = t.cid
+                AND m.seq = (SELECT max(seq) FROM message WHERE cid = t.cid)
+            WHERE (t.seq, t.rev, t.activity, t.touched)
+                IS NOT (m.seq, m.rev, m.created_at, m.touched)
+            """),
+        Fault(
             "a message is not found by its id, or by its rev (message)",
             """
             SELECT m.cid, m.seq, 0 FROM message AS m LEFT JOIN tail AS t ON t.cid = m.cid

@@ -182,12 +182,13 @@ package final class LogWrites {
 
     // MARK: messages
 
-    /// Before the first message of a call: from the head on the log has a tail, if it has none yet.
+    /// Writes the head after messages that were added above `seq`: as that of the tail, which
+    /// begins there if the log has none yet.
     /// - Throws: `CacheError`, if the file can't be written.
-    package func beginTail(of log: inout LogRow) throws(CacheError) {
-        guard log.tail == nil else { return }
-        log.tail = log.head.seq
-        try tails.begin(log.cid, above: log.head.seq)
+    package func noteTail(of log: inout LogRow, above seq: Int) throws(CacheError) {
+        let tail = log.tail ?? seq
+        log.tail = tail
+        try tails.note(log, above: tail)
     }
 
     /// Folds the log's tail, if it has one: before any change but a message that is sent.

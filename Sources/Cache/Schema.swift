@@ -18,10 +18,11 @@ import SQLite
 ///   also uses `conversation.changes_from` and `held` (its rows in `message`), and the marks of
 ///   revs as far as they are known (`conversation.record_mark`, `message.mark`).
 /// - `state` is one row: the list's head, its floor, and the number of messages.
-/// - `tail` is the logs whose last messages are in `message` and nowhere else: those above a seq.
-///   What each of them would have changed elsewhere is derived from it until the tail is folded
-///   (`TailWrites`), so a sent message costs two pages. The view `log` is `conversation` with the
-///   tail counted in: the head is read from there and nowhere else.
+/// - `tail` is the logs whose last messages, above a seq, are in `message` and nowhere else, with
+///   their heads. What else each of them would have changed is derived from it until the tail is
+///   folded (`TailWrites`), so a sent message costs three pages, and many to many conversations
+///   share two of them. The view `log` is `conversation` as of the tail: the head is read from
+///   there and nowhere else.
 /// - `place_by_id` and `place_by_rev` find the folded messages, and the indexes on `id` and `rev`
 ///   those from before the eighth version and those of a cache: their `touched` is NULL. In a
 ///   message of a log it is the list's rev.
@@ -217,20 +218,22 @@ enum Schema {
         ) WITHOUT ROWID;
         CREATE TABLE tail (
             cid INTEGER PRIMARY KEY,
-            above INTEGER NOT NULL
+            above INTEGER NOT NULL,
+            seq INTEGER NOT NULL,
+            rev INTEGER NOT NULL,
+            activity INTEGER NOT NULL,
+            touched INTEGER NOT NULL
         );
 
         CREATE VIEW log AS
-            SELECT c.cid, c.id, c.removed, c.epoch, coalesce(n.seq, c.seq) AS seq,
-                coalesce(n.rev, c.rev) AS rev, c.mark, c.floor, c.record_rev,
-                coalesce(n.seq, c.last_seq) AS last_seq,
-                coalesce(n.created_at, c.activity) AS activity,
-                coalesce(n.touched, c.touched) AS touched, c.members,
-                iif(n.seq IS NULL, c.rest_up_to, iif(n.seq > c.seq + 1, n.seq - 1, c.last_seq))
+            SELECT c.cid, c.id, c.removed, c.epoch, coalesce(t.seq, c.seq) AS seq,
+                coalesce(t.rev, c.rev) AS rev, c.mark, c.floor, c.record_rev,
+                coalesce(t.seq, c.last_seq) AS last_seq,
+                coalesce(t.activity, c.activity) AS activity,
+                coalesce(t.touched, c.touched) AS touched, c.members,
+                iif(t.seq IS NULL, c.rest_up_to, iif(t.seq > c.seq + 1, t.seq - 1, c.last_seq))
                     AS rest_up_to,
                 t.above
-            FROM conversation AS c LEFT JOIN tail AS t ON t.cid = c.cid
-            LEFT JOIN message AS n ON n.cid = t.cid
-                AND n.seq = (SELECT max(seq) FROM message WHERE cid = t.cid);
+            FROM conversation AS c LEFT JOIN tail AS t ON t.cid = c.cid;
         """
 }

@@ -1,18 +1,20 @@
+import Chat
 import SQLite
+import Wire
 
 /// The statements that write tails, all inside a transaction of the writer.
 ///
-/// A message that is sent is a row in `message`, and all else that it changes follows from that row
-/// as long as it is in the tail: the log's head, its last message and its activity; that its author
-/// has read up to it; its place by id and by rev. `Rows` reads it so, by `log` and `tail`. Folding
-/// writes all of it down for the whole tail at once, and so each tree once and not for each
-/// message. Nothing lives in memory alone: after a crash, and in another process, the same rows say
-/// the same.
+/// A message that is sent is a row in `message`, and `tail` has the head after it: in one small
+/// tree, whose pages many conversations share, and which lists can read fast. All else that the
+/// message changes follows from its row as long as it is in the tail: the log's last message; that
+/// its author has read up to it; its place by id and by rev. `Rows` reads it so. Folding writes all
+/// of it down for the whole tail at once, and so each tree once and not for each message. Nothing
+/// lives in memory alone: after a crash, and in another process, the same rows say the same.
 ///
 /// A tail has new messages alone, all under the mark of the head that is written. So whatever else
 /// changes the log folds first, and who writes under another mark folds in the same transaction.
 final class TailWrites {
-    private let begin: Statement
+    private let note: Statement
     private let names: Statement
     private let changes: Statement
     private let markers: Statement
@@ -20,7 +22,7 @@ final class TailWrites {
     private let move: Statement
 
     init(_ connection: Connection) throws(CacheError) {
-        begin = try connection.prepare("INSERT INTO tail VALUES (?, ?)")
+        note = try connection.prepare("REPLACE INTO tail VALUES (?, ?, ?, ?, ?, ?)")
         let tail = "FROM message WHERE cid = ?1 AND seq > ?2"
         names = try connection.prepare("INSERT INTO place_by_id SELECT cid, id, seq \(tail)")
         changes = try connection.prepare("INSERT INTO place_by_rev SELECT cid, rev, seq \(tail)")
@@ -37,12 +39,16 @@ final class TailWrites {
             "UPDATE place_by_rev SET rev = ?3 WHERE cid = ?1 AND rev = ?2")
     }
 
-    /// From this seq on the log has a tail.
+    /// The log, which has a tail above this seq, has this head now.
     /// - Throws: `CacheError`, if the file can't be written.
-    func begin(_ cid: Int, above seq: Int) throws(CacheError) {
-        begin.bind(1, cid)
-        begin.bind(2, seq)
-        try begin.run()
+    func note(_ log: LogRow, above seq: Int) throws(CacheError) {
+        note.bind(1, log.cid)
+        note.bind(2, seq)
+        note.bind(3, log.head.seq)
+        note.bind(4, log.head.rev)
+        note.bind(5, log.activity.milliseconds)
+        note.bind(6, log.touched)
+        try note.run()
     }
 
     /// Writes down what follows from the tail, but for the head.

@@ -134,7 +134,7 @@ import Wire
             ),
             ("member", "cid, user, member, admin, place, last_read, touched"),
             ("incarnation", "cid, from_rev"),
-            ("tail", "cid, above"), ("place_by_id", "cid, id, seq"),
+            ("tail", "cid, above, seq, rev, activity, touched"), ("place_by_id", "cid, id, seq"),
             ("place_by_rev", "cid, rev, seq"),
         ]
         return try tables.map { table, columns in

@@ -30,7 +30,6 @@ extension MessageLog {
         if new > 0 {
             log.touched = try touch(messages: new)
             log.activity = at
-            try writes.beginTail(of: &log)
         }
         var sent: [EncodedMessage] = []
         sent.reserveCapacity(messages.count)
@@ -43,6 +42,7 @@ extension MessageLog {
             }
         }
         if new > 0 {
+            try writes.noteTail(of: &log, above: access.log.head.seq)
             // What follows from a tail is under the mark that is written.
             let isUnderAnotherMark = log.head.mark != access.log.head.mark
             if isUnderAnotherMark || log.tailLength >= tailLimit { try writes.fold(&log) }
