@@ -104,12 +104,9 @@ private final class Service {
             upstream = try PostgresUpstream(configuration, bytes: bytes, log)
             replica = try ReplicaCache(store, retention: Retention(configuration.cache))
         case .embedded:
-            upstream = try Embedded(
-                store, bytes: bytes, limits: LogLimits(configuration.limits),
-                pace: WriterPace(isOnOneCore: Process.isOnOneCore),
-                onWritable: { [loop, onLoop] failure in
-                    loop.post { onLoop.value?.cache.wrote(failure) }
-                })
+            upstream = try Embedded(store, configuration, bytes: bytes) { [loop, onLoop] failure in
+                loop.post { onLoop.value?.cache.wrote(failure) }
+            }
             replica = nil
         }
         server = try Server(
@@ -316,6 +313,19 @@ private final class Service {
     }
 }
 
+extension Embedded {
+    /// Reads the configuration.
+    /// - Throws: `CacheError`, if the file can't be opened.
+    fileprivate convenience init(
+        _ store: Store, _ configuration: Configuration, bytes: Int,
+        onWritable: @escaping @Sendable (CacheError?) -> Void
+    ) throws(CacheError) {
+        try self.init(
+            store, bytes: bytes, limits: LogLimits(configuration.limits),
+            pace: WriterPace(isOnOneCore: Process.isOnOneCore), onWritable: onWritable)
+    }
+}
+
 extension Redis {
     /// Reads the configuration.
     /// - Throws: `RedisError`, if the URL or one of the files can't be used.
@@ -335,27 +345,6 @@ extension PostgresUpstream {
         self.init(options, limits: LogLimits(configuration.limits)) {
             log.say($0, of: PostgresUpstream.kind)
         }
-    }
-}
-
-extension PostgresOptions {
-    /// Reads the configuration.
-    /// - Throws: `PostgresError`, if the URL or its file can't be used.
-    init(_ configuration: Configuration, bytes: Int) throws {
-        let postgres = configuration.upstream.postgres
-        self.init(url: postgres.url)
-        urlFile = postgres.urlFile
-        schema = postgres.schema
-        connections = postgres.connections
-        lockTimeout = .milliseconds(postgres.lockTimeout)
-        retain = postgres.retain
-        retainIds = postgres.retainIds
-        retainMarks = postgres.retainMarks
-        self.bytes = bytes
-        backoffBase = .milliseconds(configuration.sync.backoffBase)
-        backoffMax = .milliseconds(configuration.sync.backoffMax)
-        verifyInterval = .milliseconds(configuration.sync.verifyInterval)
-        try check()
     }
 }
 

@@ -29,9 +29,8 @@ final class MessageLog: BatchWork {
     private let connection: Connection
     private let purge: Purge
     private let reader: Reader
-    private let outlet: Outlet
     /// What the batch publishes and answers once it is committed.
-    private var outputs = BatchOutputs()
+    private var outputs: BatchOutputs
     /// What is written at the end of the batch, and what is known of the file.
     var pending = BatchState()
     private(set) var isTidyingDue = true
@@ -46,7 +45,7 @@ final class MessageLog: BatchWork {
         self.reader = reader
         present = limits
         self.clock = clock
-        self.outlet = outlet
+        outputs = BatchOutputs(outlet)
         rows = try Rows(connection)
         writes = try LogWrites(connection)
         purge = try Purge(connection)
@@ -128,13 +127,13 @@ final class MessageLog: BatchWork {
     /// nobody's events wait for somebody else's question.
     private func finish(_ jobs: [Job], _ told: [UpstreamOutput]) {
         outputs.removeAll()
-        outlet.deliver(told)
+        outputs.outlet.deliver(told)
         var answers: [UpstreamOutput] = []
         for case .ask(let query, let token) in jobs {
             answers.append(
                 .answered(token: token, generation: Embedded.generation, answer(query)))
         }
-        outlet.deliver(answers)
+        outputs.outlet.deliver(answers)
     }
 
     private func answer(_ query: HistoryQuery) -> Result<HistoryAnswer, RequestError> {
@@ -194,8 +193,11 @@ final class MessageLog: BatchWork {
 
 /// What a batch publishes and answers once it is committed.
 private struct BatchOutputs {
+    let outlet: Outlet
     var feed: [UpstreamOutput] = []
     var results: [UpstreamOutput] = []
+
+    init(_ outlet: Outlet) { self.outlet = outlet }
 
     /// The events, then the results.
     var inOrder: [UpstreamOutput] {
