@@ -96,6 +96,16 @@ import Wire
         #expect(walk.members?.count == 3 && walk.places.count == 3)
     }
 
+    /// As where a new master goes on with the cursor of the old one.
+    @Test func usersTwiceDoNotStandForOthers() {
+        var walk = MemberWalk()
+        #expect(walk.take(Self.step(["a", "b"], "17", size: 3)) == .goesOn(cursor: "17"))
+        #expect(walk.take(Self.step(["b"], "0", size: 3)) == .isTorn)
+        var longer = MemberWalk()
+        #expect(longer.take(Self.step(["a", "b"], "17", size: 3)) == .goesOn(cursor: "17"))
+        #expect(longer.take(Self.step(["a", "b"], "0", size: 3)) == .isTorn)
+    }
+
     @Test func aChangeMeanwhileTearsIt() {
         var walk = MemberWalk()
         #expect(walk.take(Self.step(["a"], "17", size: 2)) == .goesOn(cursor: "17"))

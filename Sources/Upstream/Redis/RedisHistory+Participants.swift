@@ -129,9 +129,17 @@ struct MemberWalk: Sendable {
         guard state == nil || state == now else { return .isTorn }
         state = now
         guard let cursor = answer[6].string, cursor != "0" else {
-            return people >= now.size ? .isOver : .isTorn
+            return distinct == now.size ? .isOver : .isTorn
         }
         return .goesOn(cursor: cursor)
+    }
+
+    /// The rows of different users. A cursor means nothing to another server: a walk that went on at
+    /// a new master, or where the slot has moved, may show some users twice and others never.
+    private var distinct: Int {
+        var names: Set<[UInt8]> = []
+        for at in stride(from: 0, to: rows.count, by: 2) { names.insert(rows[at].bytes ?? []) }
+        return names.count
     }
 
     /// The members in the order in which they joined; nil if one of them can't be read.
