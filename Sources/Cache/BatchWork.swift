@@ -11,6 +11,9 @@ package protocol BatchWork: AnyObject, SendableMetatype {
     /// The estimated bytes of its values.
     static func bytes(of job: Job) -> Int
 
+    /// Whether the job takes little time whatever is in the file: a thread that submits it may do it.
+    static func isBrief(_ job: Job) -> Bool
+
     /// The user who pays for the job: users take turns.
     static func payer(of job: Job) -> Payer
 
@@ -43,6 +46,8 @@ package protocol BatchWork: AnyObject, SendableMetatype {
 
 extension BatchWork {
     package static func payer(of job: Job) -> Payer { .gateway }
+
+    package static func isBrief(_ job: Job) -> Bool { false }
 
     /// By default a job's values are small.
     package static func bytes(of job: Job) -> Int { 0 }

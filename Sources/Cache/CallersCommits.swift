@@ -12,11 +12,11 @@ struct CallersCommits {
         pace.isOnOneCore && slowUntil.map { $0 <= now } ?? true
     }
 
-    /// A commit took this long, the flush included.
+    /// A transaction took this long, whether it succeeded or not.
     mutating func note(_ time: Duration, at now: ContinuousClock.Instant) {
-        if time > pace.promptCommit { slowUntil = now + pace.caution }
+        if time > pace.prompt { slowUntil = now + pace.caution }
     }
 
-    /// Whether the batch takes about a millisecond at most: other work of the thread waits for it.
-    static func isSmall(rows: Int, bytes: Int) -> Bool { rows <= 200 && bytes <= 64 << 10 }
+    /// Whether a batch of brief jobs takes about a millisecond at most: other work of the thread waits for it.
+    static func isSmall(rows: Int, bytes: Int) -> Bool { rows <= 50 && bytes <= 64 << 10 }
 }

@@ -22,10 +22,12 @@ package final class MemberRows {
 
     package init(_ connection: Connection) throws(CacheError) {
         let columns = Self.columns
+        // What lies below the marker says nothing new: whoever has read all looks at no message.
         one = try connection.prepare(
             """
             SELECT \(columns),
-                (SELECT max(seq) FROM message WHERE \(Self.tail) AND author = ?2)
+                (SELECT max(seq) FROM message WHERE cid = ?1 AND author = ?2 AND seq >
+                    max((SELECT above FROM tail WHERE cid = ?1), member.last_read))
             FROM member WHERE cid = ?1 AND user = ?2
             """)
         authors = try connection.prepare(

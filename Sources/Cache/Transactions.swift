@@ -21,16 +21,12 @@ struct Transactions: ~Copyable {
     }
 
     /// Writes in one transaction: all of it or, after an error, nothing.
-    /// - Returns: how long the commit took, the flush included.
     /// - Throws: `CacheError`, of `body` or of the file.
-    @discardableResult
-    func perform(_ body: () throws(CacheError) -> Void) throws(CacheError) -> Duration {
+    func perform(_ body: () throws(CacheError) -> Void) throws(CacheError) {
         do throws(CacheError) {
             try begin.run()
             try body()
-            let ended = ContinuousClock.now
             try commit.run()
-            return .now - ended
         } catch {
             // After some failures SQLite has ended the transaction itself.
             if connection.isInTransaction { try? rollback.run() }

@@ -29,10 +29,10 @@ package struct WriterPace: Sendable {
     /// then written by the thread that submits it, since a second thread would only wait for the
     /// same core. See `Writer.submit`.
     package var isOnOneCore: Bool
-    /// A commit that takes longer waits for the disk: the thread that submits, on which others
-    /// depend, must not wait with it.
-    package var promptCommit = Duration.microseconds(500)
-    /// For how long the writer's own thread writes after such a commit.
+    /// A transaction of a small batch that takes longer has waited for the disk: the thread that
+    /// submits, on which others depend, must not wait with it.
+    package var prompt = Duration.milliseconds(2)
+    /// For how long the writer's own thread writes after such a one.
     package var caution = Duration.seconds(10)
 
     package init(isOnOneCore: Bool = false) { self.isOnOneCore = isOnOneCore }
@@ -185,6 +185,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         guard isWritable, waiting.withLock({ $0.caller.isDue(at: .now) }) else { return false }
         var (rows, bytes) = (0, 0)
         for job in jobs {
+            guard Work.isBrief(job) else { return false }
             rows += Work.weight(of: job)
             bytes += Work.bytes(of: job)
         }
@@ -220,7 +221,8 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     private func turn(mayTidy: Bool = true) {
         // Idle work gets a turn of its own beside jobs that never end: without it the file would
         // grow, and what was removed would lie about, for as long as they last.
-        if untidied < Self.tidyInterval, let first = takeNext() {
+        let isTidyingDue = untidied >= Self.tidyInterval && work?.isTidyingDue == true
+        if !isTidyingDue, let first = takeNext() {
             untidied += 1
             run(first)
         } else if mayTidy {
@@ -308,11 +310,18 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     private func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
         let before = connection.totalChanges
+        let began = ContinuousClock.now
+        // Of all that may wait for a disk: a checkpoint, pages that are read, the flush.
+        defer {
+            if meter.pace.isOnOneCore {
+                let now = ContinuousClock.now
+                waiting.withLock { $0.caller.note(now - began, at: now) }
+            }
+        }
         do throws(CacheError) {
             try place?.check()
             try checkpoints.whileLogIsFree { () throws(CacheError) in
-                let time = try transactions.perform(body)
-                if meter.pace.isOnOneCore { waiting.withLock { $0.caller.note(time, at: .now) } }
+                try transactions.perform(body)
             }
         } catch {
             figuresBox.withLock { $0.rollbacks += 1 }

@@ -55,6 +55,17 @@ import Wire
             return calls.map { if case .perform(_, _, let token) = $0 { token } else { 0 } }
         }
 
+        /// Waits until the writer has nothing to do: while it runs, it takes what is submitted.
+        func settle() -> Bool {
+            for _ in 0..<2000 {
+                let token = submit([OneCoreTests.message("c", "is it done?")])[0]
+                guard isAnswered(token) else { return false }
+                if deliveries.thread(of: token) == UInt(pthread_self()) { return true }
+                usleep(1000)
+            }
+            return false
+        }
+
         func isAnswered(_ token: UInt64) -> Bool {
             for _ in 0..<5000 where deliveries.thread(of: token) == nil { usleep(2000) }
             return deliveries.thread(of: token) != nil
@@ -65,7 +76,7 @@ import Wire
         .put(id: id, ConversationFields(participants: (0..<people).map { "u\($0)" }))
     }
 
-    private static func message(_ id: String, _ text: String) -> Operation {
+    fileprivate static func message(_ id: String, _ text: String) -> Operation {
         let message = NewMessage(author: "u0", content: MessageContent(body: text))
         return .send(conversation: id, [message])
     }
@@ -75,7 +86,8 @@ import Wire
     @Test func aSmallBatchIsAnsweredWithinTheCall() throws {
         let subject = try Subject(WriterPace(isOnOneCore: true))
         #expect(subject.embedded.answersWithinCall)
-        _ = subject.submit([Self.creation("c", 3)])
+        #expect(subject.isAnswered(subject.submit([Self.creation("c", 3)])[0]))
+        #expect(subject.settle())
         for number in 0..<100 {
             let tokens = subject.submit([Self.message("c", "m\(number)"), Self.message("c", "n")])
             for token in tokens { #expect(subject.deliveries.thread(of: token) == here) }
@@ -83,17 +95,29 @@ import Wire
         #expect(subject.deliveries.tokens == subject.deliveries.tokens.sorted())
     }
 
-    @Test func aLargeBatchHasTheWritersThread() throws {
+    @Test func whatMayTakeLongHasTheWritersThread() throws {
         let subject = try Subject(WriterPace(isOnOneCore: true))
-        let token = subject.submit([Self.creation("c", 1000)])[0]
-        #expect(subject.isAnswered(token))
-        #expect(subject.deliveries.thread(of: token) != here)
+        func isDoneHere(_ operations: [Operation]) -> Bool {
+            let token = subject.submit(operations)[0]
+            #expect(subject.isAnswered(token))
+            return subject.deliveries.thread(of: token) == here
+        }
+        #expect(!isDoneHere([Self.creation("c", 3)]))
+        #expect(subject.settle())
+        #expect(isDoneHere([Self.message("c", "brief")]))
+        #expect(!isDoneHere((0..<60).map { Self.message("c", "many \($0)") }))
+        #expect(
+            !isDoneHere(
+                (0..<4).map { _ in
+                    Self.message("c", String(repeating: "x", count: 20_000))
+                }))
+        #expect(!isDoneHere([.deleteConversation("c")]))
     }
 
     @Test func aDiskThatIsWaitedForHasTheWritersThread() throws {
         var pace = WriterPace(isOnOneCore: true)
         // Each commit counts as slow.
-        pace.promptCommit = .zero
+        pace.prompt = .zero
         let subject = try Subject(pace)
         let first = subject.submit([Self.creation("c", 3)])[0]
         #expect(subject.isAnswered(first))
@@ -104,11 +128,13 @@ import Wire
 
     @Test func afterAWhileTheCallerCommitsAgain() throws {
         var pace = WriterPace(isOnOneCore: true)
-        pace.promptCommit = .zero
+        pace.prompt = .zero
         pace.caution = .zero
         let subject = try Subject(pace)
+        #expect(subject.isAnswered(subject.submit([Self.creation("c", 3)])[0]))
+        #expect(subject.settle())
         for number in 0..<3 {
-            let token = subject.submit([Self.creation("c\(number)", 3)])[0]
+            let token = subject.submit([Self.message("c", "m\(number)")])[0]
             #expect(subject.deliveries.thread(of: token) == here)
         }
     }

@@ -60,8 +60,7 @@ package final class TurnRunner {
     private func settle<Effects: TurnEffects>(
         _ effects: Effects, _ began: Duration
     ) throws(Effects.Failure) {
-        var moment = effects.moment()
-        try askAtOnce(effects, moment.instant - began)
+        var moment = try askAtOnce(effects, began)
         while true {
             var turn = engine.endTurn(at: moment.now, instant: began)
             settleCharges()
@@ -73,8 +72,7 @@ package final class TurnRunner {
             }
             guard turn.isOver else {
                 for effect in turn.effects { try perform(effect, effects) }
-                moment = effects.moment()
-                try askAtOnce(effects, moment.instant - began)
+                moment = try askAtOnce(effects, began)
                 continue
             }
             closes.append(contentsOf: turn.closes)
@@ -95,12 +93,17 @@ package final class TurnRunner {
     /// waits.
     private static let mostAtOnce = Duration.milliseconds(1)
 
+    /// - Returns: the time after that.
     private func askAtOnce<Effects: TurnEffects>(
-        _ effects: Effects, _ elapsed: Duration
-    ) throws(Effects.Failure) {
-        guard elapsed < Self.mostAtOnce, try effects.askAtOnce() else { return }
+        _ effects: Effects, _ began: Duration
+    ) throws(Effects.Failure) -> Moment {
+        let moment = effects.moment()
+        guard moment.instant - began < Self.mostAtOnce, try effects.askAtOnce() else {
+            return moment
+        }
         // The change is there: no read has to wait for it.
         hasAskedUpstream = false
+        return effects.moment()
     }
 
     private func perform<Effects: TurnEffects>(

@@ -27,6 +27,7 @@ struct BatchState {
 
     /// The most conversations that are known, and the most members of each: some megabytes at most.
     private static let limit = 512
+    private static let memberLimit = 64
 
     private(set) var sending: [ID: Sending] = [:]
     var list: List?
@@ -41,7 +42,7 @@ struct BatchState {
         var known = sending.removeValue(forKey: log.id.id) ?? Sending(log: log)
         known.log = log
         if let member {
-            if known.members.count >= Self.limit { known.members.removeAll() }
+            if known.members.count >= Self.memberLimit { known.members.removeAll() }
             known.members.insert(member)
         }
         sending[log.id.id] = known

@@ -78,7 +78,7 @@ extension MessageLog {
             // Half of SHA-256: nobody finds two contents with the same one.
             let hash = hasher.hash(message.content.canonical(), first: 16)
             guard let id = message.content.id else {
-                fates.append(.new(id: identifiers.next(at: at), hash: hash))
+                fates.append(.new(id: try unusedID(in: log, at: at), hash: hash))
                 continue
             }
             if let known = try rows.messages.sent(log.cid, id: id) {
@@ -96,6 +96,14 @@ extension MessageLog {
             }
         }
         return fates
+    }
+
+    /// Ids are random enough, but a client may have taken one on purpose.
+    private func unusedID(in log: LogRow, at: Timestamp) throws(CacheError) -> String {
+        while true {
+            let id = identifiers.next(at: at)
+            if try rows.messages.place(log.cid, id: id) == nil { return id }
+        }
     }
 
     private static let idTaken = RequestError(

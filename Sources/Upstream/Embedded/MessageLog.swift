@@ -73,6 +73,14 @@ final class MessageLog: BatchWork {
 
     static func payer(of job: Job) -> Payer { job.payer }
 
+    static func isBrief(_ job: Job) -> Bool {
+        switch job {
+        case .perform(.send, _, _), .perform(.edit, _, _), .perform(.markRead, _, _): true
+        // They read, or write, in proportion to what there is.
+        case .perform, .ask: false
+        }
+    }
+
     func write(_ job: Job) throws(CacheError) {
         guard case .perform(let operation, let caller, let token) = job else { return }
         let before = changes
