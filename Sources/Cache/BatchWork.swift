@@ -11,7 +11,8 @@ package protocol BatchWork: AnyObject, SendableMetatype {
     /// The estimated bytes of its values.
     static func bytes(of job: Job) -> Int
 
-    /// Whether the job takes little time whatever is in the file: a thread that submits it may do it.
+    /// Whether the job takes little time whatever is in the file: the thread that submits it may do
+    /// it.
     static func isBrief(_ job: Job) -> Bool
 
     /// The user who pays for the job: users take turns.

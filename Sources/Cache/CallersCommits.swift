@@ -17,6 +17,7 @@ struct CallersCommits {
         if time > pace.prompt { slowUntil = now + pace.caution }
     }
 
-    /// Whether a batch of brief jobs takes about a millisecond at most: other work of the thread waits for it.
+    /// Whether a batch of brief jobs takes about a millisecond at most: other work of the thread
+    /// waits for it.
     static func isSmall(rows: Int, bytes: Int) -> Bool { rows <= 50 && bytes <= 64 << 10 }
 }

@@ -38,7 +38,8 @@ import Wire
             embedded = try Embedded(
                 try Store(
                     Store.Options(
-                        path: directory + "/gapless.db", origin: Embedded.kind, isChecked: true)),
+                        path: directory + "/gapless.db", origin: Embedded.kind, durability: .normal,
+                        isChecked: true)),
                 pace: pace)
             embedded.start { [deliveries] in deliveries.take($0) }
         }
@@ -72,6 +73,13 @@ import Wire
         }
     }
 
+    /// - Parameter prompt: what no transaction takes, however busy the machine is.
+    private static func oneCore(prompt: Duration = .seconds(60)) -> WriterPace {
+        var pace = WriterPace(isOnOneCore: true)
+        pace.prompt = prompt
+        return pace
+    }
+
     private static func creation(_ id: String, _ people: Int) -> Operation {
         .put(id: id, ConversationFields(participants: (0..<people).map { "u\($0)" }))
     }
@@ -84,7 +92,7 @@ import Wire
     private var here: UInt { UInt(pthread_self()) }
 
     @Test func aSmallBatchIsAnsweredWithinTheCall() throws {
-        let subject = try Subject(WriterPace(isOnOneCore: true))
+        let subject = try Subject(Self.oneCore())
         #expect(subject.embedded.answersWithinCall)
         #expect(subject.isAnswered(subject.submit([Self.creation("c", 3)])[0]))
         #expect(subject.settle())
@@ -96,7 +104,7 @@ import Wire
     }
 
     @Test func whatMayTakeLongHasTheWritersThread() throws {
-        let subject = try Subject(WriterPace(isOnOneCore: true))
+        let subject = try Subject(Self.oneCore())
         func isDoneHere(_ operations: [Operation]) -> Bool {
             let token = subject.submit(operations)[0]
             #expect(subject.isAnswered(token))
@@ -115,10 +123,8 @@ import Wire
     }
 
     @Test func aDiskThatIsWaitedForHasTheWritersThread() throws {
-        var pace = WriterPace(isOnOneCore: true)
         // Each commit counts as slow.
-        pace.prompt = .zero
-        let subject = try Subject(pace)
+        let subject = try Subject(Self.oneCore(prompt: .zero))
         let first = subject.submit([Self.creation("c", 3)])[0]
         #expect(subject.isAnswered(first))
         let second = subject.submit([Self.message("c", "m")])[0]
@@ -127,8 +133,7 @@ import Wire
     }
 
     @Test func afterAWhileTheCallerCommitsAgain() throws {
-        var pace = WriterPace(isOnOneCore: true)
-        pace.prompt = .zero
+        var pace = Self.oneCore(prompt: .zero)
         pace.caution = .zero
         let subject = try Subject(pace)
         #expect(subject.isAnswered(subject.submit([Self.creation("c", 3)])[0]))

@@ -134,8 +134,8 @@ struct MemberWalk: Sendable {
         return .goesOn(cursor: cursor)
     }
 
-    /// The rows of different users. A cursor means nothing to another server: a walk that went on at
-    /// a new master, or where the slot has moved, may show some users twice and others never.
+    /// The rows of different users. A cursor means nothing to another server: a walk that went on
+    /// at a new master, or where the slot has moved, may show some users twice and others never.
     private var distinct: Int {
         var names: Set<[UInt8]> = []
         for at in stride(from: 0, to: rows.count, by: 2) { names.insert(rows[at].bytes ?? []) }
