@@ -3,6 +3,9 @@
 /// core; but a thread on which all sockets depend must not wait for a disk.
 struct CallersCommits {
     private let pace: WriterPace
+    /// A disk that hung for longer is tried again after this time.
+    private static let most = Duration.seconds(60)
+
     /// Until then a flush may take long.
     private var slowUntil: ContinuousClock.Instant?
 
@@ -14,7 +17,7 @@ struct CallersCommits {
 
     /// A transaction took this long, whether it succeeded or not.
     mutating func note(_ time: Duration, at now: ContinuousClock.Instant) {
-        if time > pace.prompt { slowUntil = now + pace.caution }
+        if time > pace.prompt { slowUntil = now + min(time * pace.caution, Self.most) }
     }
 
     /// Whether a batch of brief jobs takes about a millisecond at most: other work of the thread

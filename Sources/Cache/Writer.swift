@@ -32,8 +32,9 @@ package struct WriterPace: Sendable {
     /// A transaction of a small batch that takes longer has waited for the disk: the thread that
     /// submits, on which others depend, must not wait with it.
     package var prompt = Duration.milliseconds(2)
-    /// For how long the writer's own thread writes after such a one.
-    package var caution = Duration.seconds(10)
+    /// For how many times as long the writer's own thread writes after such a one: the thread that
+    /// submits waits for the disk a hundredth of its time at most.
+    package var caution = 100
 
     package init(isOnOneCore: Bool = false) { self.isOnOneCore = isOnOneCore }
 }

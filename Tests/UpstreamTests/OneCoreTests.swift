@@ -124,7 +124,9 @@ import Wire
 
     @Test func aDiskThatIsWaitedForHasTheWritersThread() throws {
         // Each commit counts as slow.
-        let subject = try Subject(Self.oneCore(prompt: .zero))
+        var pace = Self.oneCore(prompt: .zero)
+        pace.caution = 1_000_000
+        let subject = try Subject(pace)
         let first = subject.submit([Self.creation("c", 3)])[0]
         #expect(subject.isAnswered(first))
         let second = subject.submit([Self.message("c", "m")])[0]
@@ -134,7 +136,7 @@ import Wire
 
     @Test func afterAWhileTheCallerCommitsAgain() throws {
         var pace = Self.oneCore(prompt: .zero)
-        pace.caution = .zero
+        pace.caution = 0
         let subject = try Subject(pace)
         #expect(subject.isAnswered(subject.submit([Self.creation("c", 3)])[0]))
         #expect(subject.settle())
