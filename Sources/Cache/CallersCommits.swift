@@ -15,8 +15,9 @@ struct CallersCommits {
         pace.isOnOneCore && slowUntil.map { $0 <= now } ?? true
     }
 
-    /// A transaction took this long, whether it succeeded or not.
-    mutating func note(_ time: Duration, at now: ContinuousClock.Instant) {
+    /// A transaction took this long and its thread waited, as for a disk, whether it succeeded or
+    /// not. Where the thread has only lost its core, a second one would have lost it, too.
+    mutating func waited(_ time: Duration, at now: ContinuousClock.Instant) {
         if time > pace.prompt { slowUntil = now + min(time * pace.caution, Self.most) }
     }
 

@@ -7,10 +7,15 @@ extension ThreadUsage {
     package static func current() -> ThreadUsage {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return ThreadUsage(
+            ran: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec), waits: waits())
+    }
+
+    /// How often the calling thread has waited.
+    static func waits() -> Int {
         var usage = rusage()
         getrusage(thread, &usage)
-        return ThreadUsage(
-            ran: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec), waits: usage.ru_nvcsw)
+        return usage.ru_nvcsw
     }
 
     /// `RUSAGE_THREAD`, which is declared only under `_GNU_SOURCE`.

@@ -311,12 +311,13 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     private func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
         let before = connection.totalChanges
-        let began = ContinuousClock.now
+        let isOnOneCore = meter.pace.isOnOneCore
+        let (began, waits) = (ContinuousClock.now, isOnOneCore ? ThreadUsage.waits() : 0)
         // Of all that may wait for a disk: a checkpoint, pages that are read, the flush.
         defer {
-            if meter.pace.isOnOneCore {
+            if isOnOneCore, ThreadUsage.waits() != waits {
                 let now = ContinuousClock.now
-                waiting.withLock { $0.caller.note(now - began, at: now) }
+                waiting.withLock { $0.caller.waited(now - began, at: now) }
             }
         }
         do throws(CacheError) {

@@ -122,30 +122,6 @@ import Wire
         #expect(!isDoneHere([.deleteConversation("c")]))
     }
 
-    @Test func aDiskThatIsWaitedForHasTheWritersThread() throws {
-        // Each commit counts as slow.
-        var pace = Self.oneCore(prompt: .zero)
-        pace.caution = 1_000_000
-        let subject = try Subject(pace)
-        let first = subject.submit([Self.creation("c", 3)])[0]
-        #expect(subject.isAnswered(first))
-        let second = subject.submit([Self.message("c", "m")])[0]
-        #expect(subject.isAnswered(second))
-        #expect(subject.deliveries.thread(of: second) != here)
-    }
-
-    @Test func afterAWhileTheCallerCommitsAgain() throws {
-        var pace = Self.oneCore(prompt: .zero)
-        pace.caution = 0
-        let subject = try Subject(pace)
-        #expect(subject.isAnswered(subject.submit([Self.creation("c", 3)])[0]))
-        #expect(subject.settle())
-        for number in 0..<3 {
-            let token = subject.submit([Self.message("c", "m\(number)")])[0]
-            #expect(subject.deliveries.thread(of: token) == here)
-        }
-    }
-
     @Test func withMoreCoresTheWriterHasItsThread() throws {
         let subject = try Subject(WriterPace())
         #expect(!subject.embedded.answersWithinCall)
