@@ -65,8 +65,8 @@ private struct WriterMeter {
 /// commit. Jobs of one user keep their order. A disk failure fails the batch, makes `isWritable`
 /// false, and is probed every second until a write succeeds.
 // Safety: `work`, `connection`, its statements, `meter` and `retryIsDue` are touched on `queue`
-// alone, which is serial and so this type's own thread; the rest is a mutex, an atomic or never
-// changes.
+// alone, which is serial: by its own thread, or by one that submits and is within `queue.sync`; the
+// rest is a mutex, an atomic or never changes.
 package final class Writer<Work: BatchWork>: @unchecked Sendable {
     /// The most jobs that may wait; one user may have as many as there is room left for others. At
     /// some 30 µs a job it is a third of a second of work; beyond it a job is refused instead of
