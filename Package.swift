@@ -155,7 +155,9 @@ let package = Package(
         .executableTarget(
             name: "gapless-counted", dependencies: ["Commands", "Counting"], path: "Tests/Counted",
             swiftSettings: house),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        .target(
+            name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport",
+            swiftSettings: house),
         // What must hold for every input from outside, for libFuzzer and for `FuzzTests`.
         .target(
             name: "FuzzTargets",

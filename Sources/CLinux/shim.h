@@ -1,3 +1,4 @@
+#include <spawn.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -28,3 +29,6 @@ static inline void gapless_relax(void) {
 
 /* Declared by <string.h> only under _GNU_SOURCE. */
 extern void *memmem(const void *, size_t, const void *, size_t);
+
+/* Declared by <spawn.h> only under _GNU_SOURCE. */
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);

@@ -1,8 +1,9 @@
+import CLinux
 import Glibc
 import Synchronization
 
-/// A child process whose output goes to a file. Children that are left when the tests exit are
-/// killed with them.
+/// A child process whose output goes to a file; it inherits no other descriptor. Children that are
+/// left when the tests exit are killed with them.
 package final class ChildProcess {
     package let processID: pid_t
     private var reaped: Int32?
@@ -24,6 +25,9 @@ package final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // Tests run beside each other. A child that kept a neighbour's descriptor would keep its
+        // port in use, or a pipe open, for as long as it lives.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         let words = ([program] + arguments).map { strdup($0) }
         defer { for word in words { free(word) } }
         var child: pid_t = 0
