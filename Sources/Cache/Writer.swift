@@ -53,6 +53,11 @@ private struct WriterMeter {
     /// A batch begins.
     mutating func begin(at instant: Duration) { account.begin(at: instant, ThreadUsage.current) }
 
+    /// A short job was done.
+    mutating func passed(at instant: Duration) {
+        account.passed(at: instant, ThreadUsage.current)
+    }
+
     /// The cost of a job that seemed long.
     mutating func cost(from start: Duration, to end: Duration) -> Duration {
         account.cost(from: start, to: end, ThreadUsage.current)
@@ -283,7 +288,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
         let row = meter.pace.row
         let cost = { Self.backendShare(of: Int($0 / row), piece.payer) }
         let most = piece.cost + 10
-        guard cost(end - start) > most else { return }
+        guard cost(end - start) > most else { return meter.passed(at: end) }
         let found = cost(meter.cost(from: start, to: end))
         guard found > most else { return }
         waiting.withLock { $0.jobs.charge(piece.payer, found - piece.cost) }

@@ -17,15 +17,20 @@ package struct ThreadUsage: Sendable, Hashable {
 /// because a wait for the disk is part of the work.
 ///
 /// To ask the kernel takes about a microsecond, some percent of a short piece. So it is asked for
-/// pieces that seemed long, and at the begin of each stretch of work for a second after one; the
-/// first such piece in a while costs all of its time. Instants are on any steady clock.
+/// pieces that seemed long, and for a second after one at the begin of each stretch of work and
+/// behind its short pieces, but not more often than each `step`; the first such piece in a while
+/// costs all of its time. What short pieces ran since it was asked is not known, but no more than a
+/// step is taken off for it: whoever asks for much pays for it, within a step, however long the
+/// pieces before have waited for their core. Instants are on any steady clock.
 package struct CostAccount {
-    /// The usage at an instant before the work.
+    /// The usage at an instant before the piece.
     private var base: (instant: Duration, usage: ThreadUsage)?
     private var isKeptUntil: Duration?
 
     /// How long the account is kept after a piece that seemed long.
     package static let keeping = Duration.seconds(1)
+    /// What short pieces may take together before the kernel is asked again.
+    package static let step = Duration.microseconds(200)
 
     package init() {}
 
@@ -39,6 +44,12 @@ package struct CostAccount {
         }
     }
 
+    /// A short piece of the stretch was done.
+    package mutating func passed(at instant: Duration, _ usage: () -> ThreadUsage) {
+        guard let last = base?.instant, instant - last > Self.step else { return }
+        base = (instant, usage())
+    }
+
     /// The cost of a piece that seemed long; not more than the time that it took.
     package mutating func cost(
         from start: Duration, to end: Duration, _ usage: () -> ThreadUsage
@@ -49,8 +60,8 @@ package struct CostAccount {
             isKeptUntil = end + Self.keeping
         }
         guard let base, now.waits == base.usage.waits else { return end - start }
-        // The pieces since then were short: they ran for about as long as they took.
-        let ran = now.ran - base.usage.ran - (start - base.instant)
+        // The short pieces since then ran for as long as they took, at most.
+        let ran = now.ran - base.usage.ran - min(start - base.instant, Self.step)
         return min(max(.zero, ran), end - start)
     }
 }

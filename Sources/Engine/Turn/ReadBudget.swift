@@ -56,7 +56,10 @@ package struct ReadBudget {
         from start: Duration, to end: Duration, _ usage: () -> ThreadUsage
     ) -> (isCostly: Bool, goesOn: Bool) {
         let goesOn = end - began < Self.turn
-        guard end - start > Self.turn else { return (false, goesOn) }
+        guard end - start > Self.turn else {
+            account.passed(at: end, usage)
+            return (false, goesOn)
+        }
         let cost = account.cost(from: start, to: end, usage)
         guard cost > Self.turn else { return (false, goesOn) }
         restsUntil = max(restsUntil ?? end, end + cost * Self.rest)

@@ -55,6 +55,26 @@ import Testing
         #expect(pace.mayBegin(hasAskedUpstream: false, at: Self.at(6503)) && !pace.isResting)
     }
 
+    /// Ten short answers have lost their core; the one behind them has not.
+    @Test func aLongAnswerIsCostlyBehindShortOnesThatLostTheirCore() {
+        var pace = ReadBudget()
+        pace.begin(at: Self.start, Self.unasked)
+        _ = pace.answered(from: Self.start, to: Self.at(2000), Self.running(until: 2000))
+        pace.begin(at: Self.at(2000), Self.running(until: 2000))
+        var moment = 2000
+        for number in 1...10 {
+            _ = pace.answered(
+                from: Self.at(moment), to: Self.at(moment + 300),
+                Self.running(until: 2000 + number))
+            moment += 300
+        }
+        #expect(
+            pace.answered(
+                from: Self.at(moment), to: Self.at(moment + 1500),
+                Self.running(until: 2010 + 1500)
+            ).isCostly)
+    }
+
     @Test func theyStandBackForAnOperationButNotTwiceInARow() {
         var pace = ReadBudget()
         #expect(pace.mayBegin(hasAskedUpstream: true, at: Self.start) == false)
