@@ -15,8 +15,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Requests of one submission. */
-enum { ENTRIES = 256 };
+enum {
+    /* Requests of one submission. */
+    ENTRIES = 256,
+    /* After a call that failed, how often and for how long results are waited for that come by
+     * themselves. */
+    LOOKS = 100,
+    LOOK_MICROSECONDS = 1000
+};
 
 struct mapping {
     void *at;
@@ -30,6 +36,8 @@ struct gapless_ring {
     struct io_uring_cqe *results;
     unsigned *queue_head, *queue_tail, *result_head, *result_tail;
     unsigned queue_mask, result_mask;
+    gapless_ring_enter enter;
+    int has_failed;
 };
 
 static int map(struct gapless_ring *ring, struct mapping *mapping, size_t size, off_t offset) {
@@ -62,6 +70,7 @@ static int set_up(struct io_uring_params *given, unsigned flags) {
 struct gapless_ring *gapless_ring_open(void) {
     struct gapless_ring *ring = calloc(1, sizeof *ring);
     if (ring == NULL) return NULL;
+    ring->enter = gapless_ring_kernel;
     struct io_uring_params given;
     ring->descriptor = set_up(&given, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN);
     /* Kernels before 6.0 know neither flag. */
@@ -91,6 +100,18 @@ struct gapless_ring *gapless_ring_open(void) {
     return ring;
 }
 
+long gapless_ring_kernel(int descriptor, unsigned *head, unsigned submitted, unsigned wanted) {
+    (void)head; /* The kernel knows where it is. */
+    return syscall(
+        SYS_io_uring_enter, descriptor, submitted, wanted, IORING_ENTER_GETEVENTS, NULL, 0);
+}
+
+void gapless_ring_enter_by(struct gapless_ring *ring, gapless_ring_enter enter) {
+    ring->enter = enter;
+}
+
+int gapless_ring_failed(const struct gapless_ring *ring) { return ring->has_failed; }
+
 /* Takes the results that are there; returns how many. */
 static int take_results(struct gapless_ring *ring, int *taken) {
     int count = 0;
@@ -104,25 +125,30 @@ static int take_results(struct gapless_ring *ring, int *taken) {
     return count;
 }
 
-/* Submits `count` requests and takes their results. Returns how many were done. */
+/* Submits `count` requests and takes their results. Returns how many the kernel has taken, which
+ * are the first ones: all, unless the ring fails. A result that is missing then stays unknown. */
 static int submit(struct gapless_ring *ring, int count, int *taken) {
+    unsigned first = *ring->queue_tail;
     int submitted = 0, finished = 0;
-    unsigned tail = *ring->queue_tail + (unsigned)count;
-    __atomic_store_n(ring->queue_tail, tail, __ATOMIC_RELEASE);
-    while (finished < count) {
-        unsigned left = (unsigned)(count - submitted);
-        long result = syscall(
-            SYS_io_uring_enter, ring->descriptor, left, (unsigned)(count - finished),
-            IORING_ENTER_GETEVENTS, NULL, 0);
-        if (result > 0) submitted += (int)result;
+    __atomic_store_n(ring->queue_tail, first + (unsigned)count, __ATOMIC_RELEASE);
+    while (finished < count && !ring->has_failed) {
+        long result = ring->enter(
+            ring->descriptor, ring->queue_head, (unsigned)(count - submitted),
+            (unsigned)(count - finished));
+        int reason = errno;
+        /* Not by what the call returns: one that fails may have taken some before. */
+        submitted = (int)(__atomic_load_n(ring->queue_head, __ATOMIC_ACQUIRE) - first);
         int more = take_results(ring, taken);
         finished += more;
-        if (result < 0 && errno == EINTR) continue;
-        if (result <= 0 && more == 0) break;
+        if (result < 0 && reason == EINTR) continue;
+        ring->has_failed = result <= 0 && more == 0;
     }
-    /* What the kernel did not take is withdrawn. */
-    __atomic_store_n(
-        ring->queue_tail, __atomic_load_n(ring->queue_head, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+    /* What the kernel took is on its way, with our bytes; the rest never begins, since nobody calls
+     * it for this ring again. */
+    for (int look = 0; look < LOOKS && finished < submitted; look++) {
+        usleep(LOOK_MICROSECONDS);
+        finished += take_results(ring, taken);
+    }
     return submitted;
 }
 
@@ -130,7 +156,7 @@ int gapless_ring_send(
     struct gapless_ring *ring, const int *descriptors, int count, const void *bytes, size_t length,
     int *taken) {
     int tried = 0;
-    while (tried < count) {
+    while (tried < count && !ring->has_failed) {
         int part = count - tried < ENTRIES ? count - tried : ENTRIES;
         for (int i = 0; i < part; i++) {
             struct io_uring_sqe *entry =
@@ -143,10 +169,8 @@ int gapless_ring_send(
             entry->msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT;
             entry->user_data = (unsigned)i;
         }
-        memset(taken + tried, 0, (size_t)part * sizeof *taken);
-        int done = submit(ring, part, taken + tried);
-        tried += done;
-        if (done < part) break;
+        for (int i = 0; i < part; i++) taken[tried + i] = GAPLESS_RING_UNKNOWN;
+        tried += submit(ring, part, taken + tried);
     }
     return tried;
 }

@@ -9,6 +9,8 @@ struct GatheredSends {
 
     init(usesRing: Bool) { wantsRing = usesRing }
 
+    init(by ring: SendRing?) { (self.ring, wantsRing) = (ring, false) }
+
     /// Whether writes go by io_uring.
     var isByRing: Bool { ring != nil }
 
@@ -36,7 +38,7 @@ struct GatheredSends {
                 let descriptors = sockets.lazy.compactMap { $0?.plainDescriptor }
                 taken = ring.send(bytes, count: count, to: descriptors)
                 // One that failed is of no use; the sockets that it did not try are written below.
-                if taken.count < plainCount { self.ring = nil }
+                if ring.hasFailed { self.ring = nil }
             }
             for place in sockets.indices {
                 guard let socket = sockets[place] else {

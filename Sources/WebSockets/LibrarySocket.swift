@@ -47,10 +47,15 @@ struct LibrarySocket {
     /// directly: the library would make the same `send`, through ten functions and as many cache
     /// lines, all of which the previous send has evicted. What the kernel does not take goes
     /// through the library, as any other write.
-    /// - Parameter taken: the number of bytes that the kernel has taken already; nil where none
-    ///   were sent.
+    /// - Parameter taken: the number of bytes that the kernel has taken already, or
+    ///   `SendRing.unknown`; nil where none were sent.
     /// - Returns: nil if everything was sent.
     func write(_ bytes: UnsafeMutablePointer<UInt8>?, count: Int, taken: Int32?) -> Outcome? {
+        if taken == SendRing.unknown {
+            // Whatever it still takes must not come behind, or within, what is written next.
+            shutdown(descriptor, Int32(SHUT_RDWR))
+            return .failed
+        }
         var sent = Int(taken ?? 0)
         if isPlain, taken == nil {
             sent = max(0, Glibc.send(descriptor, bytes, count, Self.noSignal))

@@ -7,18 +7,30 @@ final class SendRing {
     /// With fewer sockets the ring costs as much as it saves.
     static let fewest = 4
 
+    /// The call of the kernel, and what tests put in front of it.
+    typealias Kernel = @convention(c) (Int32, UnsafeMutablePointer<UInt32>?, UInt32, UInt32) -> Int
+    static let kernel: Kernel = gapless_ring_kernel
+
     private let ring: OpaquePointer
     private var descriptors: [Int32] = []
     /// What each of `descriptors` took.
     private var taken: [Int32] = []
 
     /// Nil where the kernel has no ring for this process; `errno` has the reason.
-    init?() {
+    /// - Parameter kernel: what is called for the kernel.
+    init?(by kernel: @escaping Kernel = SendRing.kernel) {
         guard let ring = gapless_ring_open() else { return nil }
+        gapless_ring_enter_by(ring, kernel)
         self.ring = ring
     }
 
     deinit { gapless_ring_close(ring) }
+
+    /// Whether it sends nothing from now on.
+    var hasFailed: Bool { gapless_ring_failed(ring) != 0 }
+
+    /// What a socket took of which nobody knows: it must not be written any more.
+    static let unknown = Int32(GAPLESS_RING_UNKNOWN)
 
     /// Sends the bytes to each of the sockets, without waiting.
     /// - Returns: what each took, for as many as were tried: all, unless the ring failed.

@@ -84,7 +84,11 @@ final class RawClient {
     /// Reads once. Returns false at the end of the stream, or where the peer has reset it.
     private func fill() throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 256 * 1024)
-        let count = recv(descriptor, &chunk, chunk.count, 0)
+        var count = 0
+        // The end of a ring that this thread has made interrupts it.
+        repeat {
+            count = recv(descriptor, &chunk, chunk.count, 0)
+        } while count < 0 && errno == EINTR
         if count > 0 {
             buffer.append(contentsOf: chunk[..<count])
             return true

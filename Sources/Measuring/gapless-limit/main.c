@@ -109,7 +109,8 @@ static void write_batch(struct room *room) {
         }
     }
     if (count == 0) return;
-    if (gapless_ring_send(ring, descriptors, count, batch->bytes, batch->count, taken) < count) {
+    gapless_ring_send(ring, descriptors, count, batch->bytes, batch->count, taken);
+    if (gapless_ring_failed(ring)) {
         perror("io_uring");
         exit(1);
     }
