@@ -67,4 +67,56 @@ import Testing
             #expect(queued == 0 || isWoken || holders > 0)
         }
     }
+
+    /// Many queue jobs while the thread takes some, sends them, and goes to wait: none lies there
+    /// while it sleeps and nothing is on its way, whoever came between which two steps; and it is
+    /// woken once for all of them.
+    @Test(arguments: 0..<100) func noJobLiesBesideAThreadThatSleeps(seed: Int) {
+        var random = SplitMix64(seed: UInt64(seed))
+        var waiting = WaitingJobs()
+        var inFlight = JobsInFlight()
+        var (isAwake, hasLooked, holders, sent) = (false, true, 0, 0)
+        func wake() {
+            #expect(hasLooked)
+            (isAwake, hasLooked) = (true, false)
+        }
+        for _ in 0..<2000 {
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0:
+                holders += 1
+                waiting.hold()
+            case 1, 2:
+                guard holders > 0 else { continue }
+                holders -= 1
+                if waiting.release() { wake() }
+            case 3...5:
+                let job = CommandJob([.words("PING")], until: .now + .seconds(60)) { _ in }
+                let (isTaken, isRung) = waiting.add(job)
+                #expect(isTaken)
+                if isRung { wake() }
+            case 6:
+                // Replies make it look, too.
+                guard let job = inFlight.answered(at: .now) else { continue }
+                waiting.jobs.end(job)
+                isAwake = true
+            case 7:
+                // Of the thread, too.
+                guard isAwake, Int.random(in: 0..<10, using: &random) == 0 else { continue }
+                let late = waiting.jobs.expired(.now + .seconds(90))
+                for job in late { waiting.jobs.end(job) }
+            default:
+                guard isAwake else { continue }
+                guard var job = waiting.next(beside: inFlight, window: 200) else {
+                    (isAwake, hasLooked) = (false, true)
+                    continue
+                }
+                _ = job.advance(behind: inFlight.commands, at: .now)
+                inFlight.append(job)
+                sent += 1
+            }
+            let hasQueued = waiting.jobs.deadline != nil
+            #expect(isAwake || holders > 0 || inFlight.first != nil || !hasQueued)
+        }
+        #expect(sent > 20)
+    }
 }

@@ -27,14 +27,6 @@ final class CommandLink: @unchecked Sendable {
         var origin: (key: String, id: String)?
     }
 
-    private struct Waiting {
-        var jobs = CommandQueue()
-        var bell = Doorbell()
-        var isStopped = false
-        /// The thread has ended.
-        var isFinished = false
-    }
-
     private let options: RedisOptions
     private let master: any MasterSource
     private let links: LinkPair
@@ -43,7 +35,7 @@ final class CommandLink: @unchecked Sendable {
     private let changed: @Sendable () -> Void
     private let queue = DispatchQueue(label: "gapless.redis.commands", qos: .userInitiated)
     private let wakeup = Wakeup()
-    private let waiting = Mutex(Waiting())
+    private let waiting = Mutex(WaitingJobs())
 
     private var inFlight = JobsInFlight()
     /// The time of the last replies.
@@ -86,19 +78,16 @@ final class CommandLink: @unchecked Sendable {
     func send(_ commands: [RedisCommand], then: @escaping Completion) {
         guard !commands.isEmpty else { return then(.success([])) }
         let job = CommandJob(commands, until: .now + options.deadline, then: then)
-        let (isTaken, isRung) = waiting.withLock { waiting in
-            guard !waiting.isFinished, waiting.jobs.add(job) else { return (false, false) }
-            return (true, waiting.bell.queued())
-        }
+        let (isTaken, isRung) = waiting.withLock { $0.add(job) }
         guard isTaken else { return then(.failure(.tooManyWaiting)) }
         if isRung { wakeup.wake() }
     }
 
     /// What is sent until `release` goes to the server together.
-    func hold() { waiting.withLock { $0.bell.hold() } }
+    func hold() { waiting.withLock { $0.hold() } }
 
     func release() {
-        if waiting.withLock({ $0.bell.release() }) { wakeup.wake() }
+        if waiting.withLock({ $0.release() }) { wakeup.wake() }
     }
 
     // MARK: on the thread
@@ -249,10 +238,7 @@ final class CommandLink: @unchecked Sendable {
     /// Sends queued jobs, as far as the window allows.
     private func take(for session: RedisSession) {
         let now = ContinuousClock.now
-        waiting.withLock { $0.bell.looked() }
-        while inFlight.bytes < Self.window {
-            let next = waiting.withLock { $0.jobs.next(beside: inFlight) }
-            guard let job = next else { return }
+        while let job = waiting.withLock({ $0.next(beside: inFlight, window: Self.window) }) {
             append(job, to: session, at: now)
         }
     }
