@@ -137,4 +137,26 @@ import Testing
         let (done, span) = link.work(answers: 500, &random)
         #expect(link.cost * done > span * 0.5, "\(done) in \(span)")
     }
+
+    /// The queue bounds the pieces of a job by it, from the first one on.
+    @Test func theNextPieceOfAJobIsAsLargeAsItSays() {
+        var queue = CommandQueue()
+        var inFlight = JobsInFlight()
+        let commands = Array(repeating: RedisCommand.words("PING"), count: 5000)
+        let isTaken = queue.add(CommandJob(commands, until: .now + .seconds(60)) { _ in })
+        #expect(isTaken)
+        var now = ContinuousClock.now
+        var counts: [Int] = []
+        for _ in 0..<15 {
+            guard var job = queue.next(beside: inFlight) else { break }
+            counts.append(job.advance(behind: inFlight.commands, at: now).count)
+            inFlight.append(job)
+            now += .milliseconds(100)
+            guard let answered = inFlight.answered(at: now) else { break }
+            queue.putBack(answered)
+            #expect(counts.last ?? 0 <= inFlight.pace.pieceCount)
+        }
+        #expect(counts.first == LinkPace.least && counts.last == LinkPace.most, "\(counts)")
+        #expect(counts == counts.sorted())
+    }
 }
