@@ -74,6 +74,7 @@ final class RawClient {
             let count = bytes[sent...].withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Failure(description: "send: errno \(errno)") }
             sent += count
         }
@@ -85,7 +86,7 @@ final class RawClient {
     private func fill() throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 256 * 1024)
         var count = 0
-        // The end of a ring that this thread has made interrupts it.
+        // The end of a ring that this thread has made interrupts it, here and above.
         repeat {
             count = recv(descriptor, &chunk, chunk.count, 0)
         } while count < 0 && errno == EINTR
