@@ -26,23 +26,30 @@ import Wire
     }
 
     /// A message is acknowledged when its transaction is in the file, not before: at that moment
-    /// another connection reads it.
-    @Test func whatIsAcknowledgedIsCommitted() throws {
+    /// another connection reads it. Whether the writer's thread commits it or, on one core, the
+    /// one that submits it.
+    @Test(arguments: [false, true]) func whatIsAcknowledgedIsCommitted(onOneCore: Bool) throws {
         let directory = try Origin.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let store = try Store(Victim.options(directory))
-        let embedded = try Embedded(store)
+        var pace = WriterPace(isOnOneCore: onOneCore)
+        // However busy the machine is.
+        pace.prompt = .seconds(60)
+        let embedded = try Embedded(store, pace: pace)
         let reader = Mutex(try Reader(store))
-        let counts = Mutex((acknowledged: 0, unseen: 0))
-        let isDone = DispatchSemaphore(value: 0)
+        let counts = Mutex((acknowledged: 0, unseen: 0, here: 0))
+        let here = UInt(pthread_self())
+        let (isAnswered, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let total = 300
         embedded.start { outputs in
+            isAnswered.signal()
             for case .performed(let token, .success) in outputs where token > 0 {
                 let query = HistoryQuery.message(conversation: "c1", id: "m\(token)")
                 let isSeen = reader.withLock { (try? $0.answer(query)) != nil }
                 let count = counts.withLock { counts in
                     counts.acknowledged += 1
                     if !isSeen { counts.unseen += 1 }
+                    if UInt(pthread_self()) == here { counts.here += 1 }
                     return counts.acknowledged
                 }
                 if count == total { isDone.signal() }
@@ -54,11 +61,14 @@ import Wire
             let content = MessageContent(id: "m\(token)", body: "x")
             let send = Operation.send(
                 conversation: "c1", [NewMessage(author: "a", content: content)])
+            // The writer's thread takes what is submitted while it works.
+            if onOneCore { isAnswered.wait() }
             embedded.submit([.perform(send, by: .server, token: token)])
         }
         #expect(isDone.wait(timeout: .now() + 30) == .success)
         embedded.stop()
         #expect(counts.withLock { $0.unseen } == 0)
+        #expect(counts.withLock { $0.here > 0 } == onOneCore)
     }
 
     private func check(_ directory: String, rounds: Int) throws {

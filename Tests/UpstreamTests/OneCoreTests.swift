@@ -77,6 +77,8 @@ import Wire
     private static func oneCore(prompt: Duration = .seconds(60)) -> WriterPace {
         var pace = WriterPace(isOnOneCore: true)
         pace.prompt = prompt
+        // What is left of a batch when its slice is over has the writer's thread.
+        pace.slice = prompt
         return pace
     }
 
