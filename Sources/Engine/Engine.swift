@@ -27,8 +27,8 @@ package final class Engine {
         sync: SyncOptions? = nil, at now: Timestamp
     ) {
         let journal =
-            limits.journal > 0
-            ? Journal(bytes: limits.journal, age: limits.journalAge, at: now) : nil
+            limits.journal.bytes > 0
+            ? Journal(bytes: limits.journal.bytes, age: limits.journal.age, at: now) : nil
         let clock = Clock(at: now)
         let fanout = Fanout(limits, clock, journal)
         let tally = Tally()
@@ -89,7 +89,8 @@ package final class Engine {
     /// write now rest for as long as it took.
     /// - Parameters: as `Pacing.wrote` has them.
     package func wrote(_ sessions: Int, in time: Duration, at instant: Duration) {
-        fanout.pacing.wrote(sessions, in: time, at: instant)
+        fanout.pacing.wrote(
+            sessions, in: time, at: instant, isWhole: fanout.delivery.sliced.isEmpty)
     }
 
     /// When the next turn is due without input, on the clock of `endTurn`: the end of the earliest

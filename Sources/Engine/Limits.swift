@@ -16,6 +16,8 @@ package struct Limits: Sendable {
     package var inboundFrame = 65_536
     package var outboxSoft = 262_144
     package var outboxHard = 4_194_304
+    /// How much of what waits for sockets one turn writes.
+    package var writeSlice = WriteSlice()
     /// The cost of a user's requests per second; the burst is twice that. 0: no limit.
     package var requestsPerSecond = 200
     /// Bytes that all connections of a user may send per second; 0: no limit.
@@ -37,8 +39,7 @@ package struct Limits: Sendable {
     package var pacingCap = Duration.milliseconds(20)
 
     /// Size of the journal in bytes, and how far it goes back in milliseconds; 0 bytes: no journal.
-    package var journal = 0
-    package var journalAge: Int64 = 0
+    package var journal: (bytes: Int, age: Int64) = (0, 0)
 
     /// The limits that `connect` reports: name, and bytes, milliseconds or count.
     package var shown: [(name: String, value: Int)] = []

@@ -55,8 +55,10 @@ extension Limits {
         self.init()
         let limits = configuration.limits
         pacing = configuration.fanout.pacing
-        journal = configuration.journal.bytes
-        journalAge = configuration.journal.age
+        // Each loop writes its own sockets.
+        writeSlice.budget *= WorkerLoops.count(configuration.fanout.loops)
+        journal.bytes = configuration.journal.bytes
+        journal.age = configuration.journal.age
         subscriptions = limits.subscriptions
         connections = limits.connections
         connectionsPerUser = limits.connectionsPerUser

@@ -10,8 +10,8 @@ import Wire
 @Suite struct FateTests {
     private static func rig(outbox: Int? = nil) -> (rig: Rig, ben: SessionID) {
         var limits = Limits()
-        limits.journal = 1 << 20
-        limits.journalAge = 3_600_000
+        limits.journal.bytes = 1 << 20
+        limits.journal.age = 3_600_000
         if let outbox { limits.outboxSoft = outbox }
         let rig = Rig(limits)
         rig.create()
@@ -66,7 +66,7 @@ import Wire
 
     @Test func whatWasRefusedHereAndIsInTheLogIsNotRefused() {
         var limits = Limits()
-        limits.journal = 1 << 20
+        limits.journal.bytes = 1 << 20
         limits.clients.sends = false
         let rig = Rig(limits)
         rig.create()

@@ -12,8 +12,8 @@ import Wire
 @Suite struct JournalTests {
     private static var limits: Limits {
         var limits = Limits()
-        limits.journal = 1 << 20
-        limits.journalAge = 3_600_000
+        limits.journal.bytes = 1 << 20
+        limits.journal.age = 3_600_000
         return limits
     }
 
@@ -221,7 +221,7 @@ import Wire
 
     @Test func aSubscriptionOlderThanTheJournalIsSaidToBe() {
         var limits = Self.limits
-        limits.journalAge = 1000
+        limits.journal.age = 1000
         let (rig, ben) = watched(limits)
         rig.now.milliseconds += 500
         rig.say("1")
@@ -233,7 +233,7 @@ import Wire
 
     @Test func theJournalStaysWithinItsBytes() throws {
         var limits = Self.limits
-        limits.journal = 20_000
+        limits.journal.bytes = 20_000
         let (rig, ben) = watched(limits)
         for at in 1...1000 { rig.say("\(at)") }
         let journal = try #require(rig.engine.journal)

@@ -15,6 +15,8 @@ struct Delivery {
         fileprivate(set) var outbox = Outbox()
         /// Whether it is in `dirty`.
         fileprivate var isDirty = false
+        /// Its place in `sliced`; 0 if it does not wait there. An entry at another place is void.
+        fileprivate var place = 0
         /// Its socket did not take everything that was written.
         fileprivate(set) var isBlocked = false
         /// Its last write is on its way to another loop.
@@ -41,6 +43,9 @@ struct Delivery {
     private var dirty: [Session] = []
     /// A session in `dirty` has more than one write: the next turn goes on with it.
     private var isLeft = false
+    /// Sessions with much to write, and readers of an event to many: each turn writes a slice.
+    private(set) var sliced = WriteQueue()
+    private let slice: WriteSlice
     /// Slow readers above the soft limit that wait to be shed, oldest first.
     private var overfull: [Session] = []
     /// Sessions above the soft limit whose sockets were not tried in this turn.
@@ -57,6 +62,7 @@ struct Delivery {
         self.journal = journal
         softLimit = limits.outboxSoft
         hardLimit = limits.outboxHard
+        slice = limits.writeSlice
     }
 
     /// The limits were reloaded.
@@ -67,7 +73,9 @@ struct Delivery {
 
     /// Whether the next turn already has work: outboxes to write or to shed, or sessions whose
     /// requests can go on.
-    var hasMore: Bool { isLeft || !overfull.isEmpty || resumable.contains { !isOverfull($0) } }
+    var hasMore: Bool {
+        isLeft || !sliced.isEmpty || !overfull.isEmpty || resumable.contains { !isOverfull($0) }
+    }
 
     /// Backpressure: the session is above its soft limit.
     func isOverfull(_ session: Session) -> Bool { session.lane.outbox.backlog > softLimit }
@@ -99,17 +107,32 @@ struct Delivery {
     }
 
     /// Queues a part of a stream for all its subscribers.
-    mutating func push(_ event: Broadcast, to subscribers: [Stream.Subscriber]) {
+    /// - Returns: the last one's place in `sliced`, if they are so many that they are written in
+    ///   slices.
+    @discardableResult
+    mutating func push(_ event: Broadcast, to subscribers: [Stream.Subscriber]) -> Int? {
         var receivers = 0
+        let isCrowd = subscribers.count > slice.crowd
         for index in subscribers.indices {
             let session = subscribers[index].session
             guard !session.isClosing else { continue }
             session.lane.outbox.append(.event(event))
-            mark(session)
+            if isCrowd { markSliced(session) } else { mark(session) }
             receivers += 1
         }
         accounting.accepted += event.deltas * receivers
         event.accounting?.deltas.accepted += event.deltas * receivers
+        return isCrowd ? sliced.last : nil
+    }
+
+    /// Its next write may wait for its turn, if it can be written at all: a slow reader is shed by
+    /// way of `dirty`.
+    private mutating func markSliced(_ session: Session) {
+        guard !session.lane.isBlocked, !session.lane.isInFlight, !isUrgent(session) else {
+            return mark(session)
+        }
+        guard !session.lane.isDirty, session.lane.place == 0 else { return }
+        session.lane.place = sliced.append(session)
     }
 
     private mutating func mark(_ session: Session) {
@@ -117,6 +140,9 @@ struct Delivery {
         session.lane.isDirty = true
         dirty.append(session)
     }
+
+    /// The session is to be closed: what is queued for it is written in this turn.
+    mutating func hasten(_ session: Session) { mark(session) }
 
     /// Drops what is queued for the session.
     mutating func discard(_ session: Session, at now: Timestamp) {
@@ -126,20 +152,55 @@ struct Delivery {
 
     // MARK: - Writing
 
-    /// The sessions that have frames to send and whose sockets take more.
+    /// The sessions to write in this turn: those that have frames to send and whose sockets take
+    /// more, and a slice of those that take turns.
     mutating func takeReady() -> [Session] {
         isLeft = false
+        var ready = takeDirty()
+        guard !sliced.isEmpty else { return ready }
+        var cost = 0
+        while cost < slice.budget, let (session, place) = sliced.removeFirst() {
+            guard session.lane.place == place else { continue }
+            session.lane.place = 0
+            guard session.lane.isReady else { continue }
+            cost += WriteSlice.cost(of: session.lane.outbox.bytes)
+            ready.append(session)
+        }
+        return ready
+    }
+
+    private mutating func takeDirty() -> [Session] {
         guard !dirty.isEmpty else { return [] }
         var taken: [Session] = []
         swap(&taken, &dirty)
         dirty.reserveCapacity(taken.count)
-        var isReady = true
+        var isWhole = true
         for session in taken {
             session.lane.isDirty = false
-            isReady = isReady && session.lane.isReady
+            isWhole = isWhole && session.lane.isReady && isPrompt(session)
         }
-        return isReady ? taken : taken.filter(\.lane.isReady)
+        if isWhole { return taken }
+        return taken.filter { session in
+            guard session.lane.isReady else { return false }
+            if isPrompt(session) { return true }
+            if session.lane.place == 0 { session.lane.place = sliced.append(session) }
+            return false
+        }
     }
+
+    /// Whether what waits for it is written in any turn. Where it waits for its turn as well, that
+    /// entry is void.
+    private func isPrompt(_ session: Session) -> Bool {
+        guard
+            session.lane.outbox.bytes <= slice.small || session.isClosing || isUrgent(session)
+        else { return false }
+        session.lane.place = 0
+        return true
+    }
+
+    /// So much waits for it that it gets it faster than by turns: it is not to be closed at the
+    /// hard limit for having waited.
+    func isUrgent(_ session: Session) -> Bool { session.lane.outbox.bytes > hardLimit / 2 }
 
     /// The sessions to flush before more requests are answered, each once.
     mutating func takeToFlush() -> [Session] {

@@ -32,6 +32,8 @@ package struct Pacing {
         fileprivate var sends = 0
         /// It rests only to wait for one of those.
         fileprivate var isAwaiting = false
+        /// Its last event is written in slices, up to this place of their queue.
+        fileprivate var slicedUpTo = 0
 
         /// The awaited message arrived, or none is awaited any more: ends that wait.
         mutating func noteArrival() {
@@ -44,6 +46,9 @@ package struct Pacing {
         mutating func noteFanOut(of messages: Int) {
             if messages > 1 { isBehind = true }
         }
+
+        /// Its event is written in slices, up to this place of their queue.
+        mutating func noteSliced(upTo place: Int) { slicedUpTo = place }
     }
 
     /// Counters for metrics.
@@ -67,6 +72,8 @@ package struct Pacing {
     private var held: [Stream] = []
     /// Streams whose events were queued since the last write of the sockets.
     private var spoken: [Stream] = []
+    /// What the slices of a fan-out that is not over took.
+    private var sliced = (sessions: 0, time: Duration.zero)
     /// The moment of the turn, on the shell's steady clock.
     private var instant = Duration.zero
     /// The streams of messages on their way to the log, by the operation's token.
@@ -112,8 +119,18 @@ package struct Pacing {
     ///   - sessions: how many sessions were written.
     ///   - time: what that took.
     ///   - instant: when it ended.
-    mutating func wrote(_ sessions: Int, in time: Duration, at instant: Duration) {
+    ///   - isWhole: whether no session is left for the next turn. A fan-out in slices is counted as
+    ///     one.
+    mutating func wrote(
+        _ sessions: Int, in time: Duration, at instant: Duration, isWhole: Bool = true
+    ) {
         self.instant = instant
+        let (sessions, time) = (sliced.sessions + sessions, sliced.time + time)
+        sliced = (0, .zero)
+        guard isWhole || time > longest else {
+            sliced = (sessions, time)
+            return
+        }
         for stream in spoken {
             stream.pace.isSpoken = false
             // A rest that is not over stays: only messages change it, not other events.
@@ -146,11 +163,15 @@ package struct Pacing {
         return instant < end
     }
 
-    /// The streams to send at the end of this turn; resting streams are held.
-    mutating func takeDue(isDraining: Bool) -> [Stream] {
+    /// The streams to send at the end of this turn; resting streams are held, and those whose last
+    /// event has not been written to everybody.
+    mutating func takeDue(isDraining: Bool, _ sliced: WriteQueue = WriteQueue()) -> [Stream] {
+        func waits(_ stream: Stream) -> Bool {
+            !sliced.isPast(stream.pace.slicedUpTo) || rests(stream, isDraining: isDraining)
+        }
         var due: [Stream] = []
         for stream in touched where !stream.pace.isHeld {
-            if rests(stream, isDraining: isDraining) {
+            if waits(stream) {
                 counters.heldBack += 1
             } else if awaits(stream, isDraining: isDraining) {
                 counters.awaited += 1
@@ -162,7 +183,7 @@ package struct Pacing {
             held.append(stream)
         }
         touched.removeAll(keepingCapacity: true)
-        let rested = release(held.filter { !rests($0, isDraining: isDraining) })
+        let rested = release(held.filter { !waits($0) })
         for stream in rested where stream.pace.isAwaiting {
             stream.pace.noteArrival()
             // A frame that must follow the batch may have flushed it already.

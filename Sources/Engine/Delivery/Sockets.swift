@@ -28,11 +28,11 @@ package final class Sockets {
 
     /// Passes the session's oldest frames to `write`, about `limit` bytes, as one write of its
     /// socket. A session has one write a turn, so that in a turn nobody waits for all that others
-    /// are sent. More are only for what may not wait: it is to be closed, or above its soft limit.
+    /// are sent. More are only for what may not wait: it is to be closed, or near its hard limit.
     /// - Returns: whether it needs another write in this turn.
     package func take(_ session: Session, _ limit: Int, _ write: (Frame) -> Void) -> Bool {
         guard fanout.delivery.take(session, limit, at: now, write) else { return false }
-        if session.isClosing || fanout.delivery.isOverfull(session) { return true }
+        if session.isClosing || fanout.delivery.isUrgent(session) { return true }
         fanout.delivery.leave(session)
         return false
     }

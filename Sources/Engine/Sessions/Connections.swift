@@ -78,6 +78,7 @@ final class Connections {
         session.isClosing = true
         journal?.closed(session, code, at: now)
         leave(session)
+        fanout.delivery.hasten(session)
         registry.close(session, code)
         tally.noteClose(code)
     }

@@ -132,7 +132,9 @@ final class Fanout {
 
     func send(_ event: Broadcast, to stream: Stream) {
         pacing.noteSpoken(stream)
-        delivery.push(event, to: stream.subscribers)
+        if let place = delivery.push(event, to: stream.subscribers) {
+            stream.pace.noteSliced(upTo: place)
+        }
     }
 
     // MARK: - The record

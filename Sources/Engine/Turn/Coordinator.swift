@@ -212,7 +212,9 @@ final class Coordinator {
         connections.runTimers()
         resumeDeferred()
         takeSteps()
-        for stream in fanout.pacing.takeDue(isDraining: connections.isDraining) {
+        let due = fanout.pacing.takeDue(
+            isDraining: connections.isDraining, fanout.delivery.sliced)
+        for stream in due {
             fanout.flush(stream)
             announcer.announce(stream)
             desk.releaseHeldReplies(stream)

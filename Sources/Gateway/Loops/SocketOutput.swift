@@ -6,9 +6,6 @@ import Wire
 /// Moves bytes from the outboxes into sockets, closes and throttles them: those of the engine's
 /// loop itself, the others by their worker loops. Lives on the engine's loop.
 final class SocketOutput {
-    /// The most bytes of one write to a socket.
-    private static let writeSize = 65_536
-
     /// The worker loops, if there are any.
     var sides: WorkerLoops?
     private let server: Server
@@ -28,7 +25,7 @@ final class SocketOutput {
     func write(_ sessions: consuming [Session]) -> Duration {
         let began = ContinuousClock.now
         // First, so that the other loops write in parallel.
-        let elsewhere = sides?.write(sessions, Self.writeSize) ?? .zero
+        let elsewhere = sides?.write(sessions, WriteSlice.write) ?? .zero
         send(consume sessions)
         // Pacing counts the cost on all cores.
         return ContinuousClock.now - began + elsewhere
@@ -44,7 +41,7 @@ final class SocketOutput {
             var unfinished: [Session] = []
             for session in sessions where sides?.serves(session.id) != true && session.isReady {
                 writes.begin()
-                let isMore = sockets.take(session, Self.writeSize) { writes.append($0) }
+                let isMore = sockets.take(session, WriteSlice.write) { writes.append($0) }
                 writes.end(for: SocketID(rawValue: session.id))
                 if isMore { unfinished.append(session) }
             }

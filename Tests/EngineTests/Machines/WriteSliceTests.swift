@@ -1,0 +1,168 @@
+import Chat
+import Simulation
+import Testing
+import Wire
+
+@testable import Engine
+
+/// What one turn writes: small outboxes all, and of what is large or goes to many a slice.
+@Suite struct WriteSliceTests {
+    private static let now = MachineSamples.start
+    private var delivery: Delivery
+    private var limits = Limits()
+    private var slice: WriteSlice { limits.writeSlice }
+
+    init() {
+        limits.writeSlice.small = 1000
+        limits.writeSlice.crowd = 10
+        limits.writeSlice.budget = 40_000
+        limits.outboxSoft = 100_000
+        limits.outboxHard = 1_000_000
+        delivery = Delivery(limits)
+    }
+
+    private static func sessions(_ count: Int, from first: Int = 1) -> [Session] {
+        (first..<first + count).map { Session(id: SessionID($0), at: now, rate: 0) }
+    }
+
+    private static func event(_ stream: Stream, bytes: Int = 100) -> Broadcast {
+        Broadcast(
+            Array(repeating: 0x20, count: bytes),
+            .stream(
+                prev: 0, asOf: 1, touched: Coverage(1, 1), deltas: 1, record: nil,
+                head: MachineSamples.head(1), isOpen: false), of: stream)
+    }
+
+    private static func stream(_ name: String, _ sessions: [Session]) -> Stream {
+        let stream = Stream(id: name, at: now)
+        for session in sessions { stream.add(session) }
+        return stream
+    }
+
+    /// A turn's writes, each taken as a socket would.
+    private mutating func turn() -> [Session] {
+        let ready = delivery.takeReady()
+        for session in ready {
+            while delivery.take(session, WriteSlice.write, at: Self.now, { _ in }) {
+                guard session.isClosing || delivery.isUrgent(session) else {
+                    delivery.leave(session)
+                    break
+                }
+            }
+        }
+        return ready
+    }
+
+    @Test mutating func aLargeMessageToManyIsWrittenInSlicesAndASmallOneInAnyTurn() {
+        let (readers, others) = (Self.sessions(8), Self.sessions(2, from: 100))
+        let (large, small) = (Self.stream("large", readers), Self.stream("small", others))
+        delivery.push(Self.event(large, bytes: 30_000), to: large.subscribers)
+        // 34 of 40 thousand each: two a turn.
+        #expect(turn().map(\.id) == [1, 2])
+        for reader in [3, 5, 7] {
+            #expect(delivery.hasMore)
+            delivery.push(Self.event(small), to: small.subscribers)
+            #expect(turn().map(\.id) == [100, 101, SessionID(reader), SessionID(reader + 1)])
+        }
+        #expect(!delivery.hasMore && turn().isEmpty)
+    }
+
+    @Test mutating func aCrowdIsWrittenInSlicesAndNobodyTwice() {
+        let crowd = Self.sessions(30)
+        let stream = Self.stream("crowd", crowd)
+        let place = delivery.push(Self.event(stream), to: stream.subscribers)
+        // A reply to one of them does not wait, and takes the event with it.
+        delivery.push(crowd[29], .barrier(Frame([0x20])))
+        #expect(turn().map(\.id) == [30] + (1...10).map { SessionID($0) })
+        #expect(crowd[29].lane.outbox.isEmpty)
+        #expect(place == 30 && !delivery.sliced.isPast(30))
+        #expect(turn().map(\.id) == (11...20).map { SessionID($0) })
+        #expect(turn().map(\.id) == (21...29).map { SessionID($0) })
+        #expect(delivery.sliced.isPast(30) && turn().isEmpty)
+    }
+
+    @Test mutating func aConversationOfAFewIsNoCrowd() {
+        let stream = Self.stream("few", Self.sessions(10))
+        #expect(delivery.push(Self.event(stream), to: stream.subscribers) == nil)
+        #expect(turn().count == 10)
+    }
+
+    @Test mutating func whoIsClosedGetsWhatWaitedInThisTurn() {
+        let crowd = Self.sessions(30)
+        let stream = Self.stream("crowd", crowd)
+        delivery.push(Self.event(stream), to: stream.subscribers)
+        for _ in 0..<5 { delivery.push(crowd[25], Self.event(stream, bytes: 50_000)) }
+        crowd[25].isClosing = true
+        delivery.hasten(crowd[25])
+        #expect(turn().first?.id == 26 && crowd[25].lane.outbox.isEmpty)
+    }
+
+    @Test mutating func whoFallsFarBehindForWaitingIsWrittenAtOnceAndNotClosed() {
+        let crowd = Self.sessions(2000)
+        let stream = Self.stream("crowd", crowd)
+        for _ in 0..<9 {
+            delivery.push(Self.event(stream, bytes: 60_000), to: stream.subscribers)
+        }
+        #expect(delivery.shedSlowReaders(at: Self.now).isEmpty)
+        _ = turn()
+        #expect(crowd.allSatisfy { !delivery.isUrgent($0) })
+    }
+
+    @Test mutating func aSlowReaderInACrowdIsShedAsElsewhere() {
+        let crowd = Self.sessions(30)
+        let stream = Self.stream("crowd", crowd)
+        _ = delivery.blocked(crowd[20], unsent: 100, at: Self.now)
+        for _ in 0..<20 {
+            delivery.push(Self.event(stream, bytes: 10_000), to: stream.subscribers)
+        }
+        #expect(delivery.shedSlowReaders(at: Self.now).isEmpty && delivery.shedCount == 1)
+        #expect(crowd[20].lane.outbox.backlog <= 100_000)
+    }
+
+    /// Whatever is pushed: what is small is written in its turn; the rest of a turn costs no more
+    /// than the budget and one write, and is of those who have waited longest; and everything is
+    /// written in the end.
+    @Test(arguments: 0..<200) mutating func nobodyWaitsForThoseWhoCameLater(seed: Int) {
+        var random = SplitMix64(UInt64(seed))
+        // Nobody is ever near it, or would be written at once.
+        limits.outboxHard = 1 << 40
+        delivery = Delivery(limits)
+        let all = Self.sessions(60)
+        let streams = [5, 20, 90, 5, 20, 90].enumerated().map { index, share in
+            Self.stream("c\(index)", all.filter { _ in random.chance(share) })
+        }
+        // The turn in which each began to wait, and who was left with a rest in the last one.
+        var since: [SessionID: Int] = [:]
+        var left: Set<SessionID> = []
+        for step in 0..<100 {
+            var marked = left
+            for _ in 0..<random.number(0...2) where step < 60 {
+                guard let stream = random.pick(streams) else { continue }
+                let bytes = random.pick([50, 500, 5_000, 30_000, 70_000]) ?? 0
+                let place = delivery.push(
+                    Self.event(stream, bytes: bytes), to: stream.subscribers)
+                if place == nil { marked.formUnion(stream.subscribers.map { $0.session.id }) }
+            }
+            var bytes: [SessionID: Int] = [:]
+            for session in all where !session.lane.outbox.isEmpty {
+                bytes[session.id] = session.lane.outbox.bytes
+                since[session.id] = since[session.id] ?? step
+            }
+            let prompt = marked.filter { 1...slice.small ~= bytes[$0] ?? 0 }
+            let written = turn().map(\.id)
+            #expect(Set(written).count == written.count && prompt.isSubset(of: written))
+            let sliced = written.filter { !prompt.contains($0) }
+            let costs = sliced.map { WriteSlice.cost(of: bytes[$0] ?? 0) }
+            #expect(costs.dropLast().reduce(0, +) < slice.budget)
+            let waiting = since.filter { !written.contains($0.key) }.map(\.value)
+            let newest = sliced.compactMap { since[$0] }.max() ?? 0
+            #expect(waiting.allSatisfy { $0 >= newest })
+            #expect(sliced.isEmpty == false || waiting.isEmpty)
+            for id in written { since[id] = nil }
+            left = Set(all.filter { written.contains($0.id) && !$0.lane.outbox.isEmpty }.map(\.id))
+        }
+        while delivery.hasMore { _ = turn() }
+        #expect(all.allSatisfy { $0.lane.outbox.isEmpty })
+        #expect(delivery.accounting.written == delivery.accounting.accepted)
+    }
+}
