@@ -74,11 +74,10 @@ import Wire
     private func check(_ directory: String, rounds: Int) throws {
         let store = try Store(Victim.options(directory, isChecked: true))
         let reader = try Reader(store)
-        let noted = try String(contentsOfFile: directory + "/noted", encoding: .utf8)
-            .split(separator: "\n").map(String.init)
+        let noted = try Victim.noted(in: directory)
         #expect(noted.count >= rounds, "each life acknowledged something")
         for id in noted {
-            #expect(throws: Never.self) {
+            #expect(throws: Never.self, "\(id) was acknowledged") {
                 try reader.answer(HistoryQuery.message(conversation: "c1", id: id))
             }
         }

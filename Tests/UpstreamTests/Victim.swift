@@ -1,5 +1,6 @@
 import Cache
 import Dispatch
+import FoundationEssentials
 import Glibc
 import Ports
 import Upstream
@@ -21,6 +22,16 @@ struct Victim {
             wait: .seconds(10))
     }
 
+    /// What ends a note. The kill may cut a long write of notes, and the next life appends to it.
+    private static let end = ".\n"
+
+    /// The ids in the notes, without those that were cut.
+    static func noted(in directory: String) throws -> [String] {
+        try String(contentsOfFile: directory + "/noted", encoding: .utf8)
+            .split(separator: "\n").filter { $0.hasSuffix(".") && $0.count { $0 == "r" } == 1 }
+            .map { String($0.dropLast()) }
+    }
+
     func run() throws {
         let embedded = try Embedded(try Store(Self.options(directory)))
         let noted = open(directory + "/noted", O_WRONLY | O_CREAT | O_APPEND, 0o644)
@@ -29,7 +40,7 @@ struct Victim {
         embedded.start { outputs in
             var lines = ""
             for case .performed(let token, .success) in outputs where token > 0 {
-                lines += "r\(round)-\(token)\n"
+                lines += "r\(round)-\(token)\(Self.end)"
             }
             lines.withUTF8 { _ = write(noted, $0.baseAddress, $0.count) }
             if !lines.isEmpty { acknowledged.signal() }
