@@ -148,6 +148,10 @@ let package = Package(
         .executableTarget(
             name: "gapless-plain", dependencies: ["CSQLite"],
             path: "Sources/Measuring/gapless-plain"),
+        // What the embedded log costs with nothing around it, for tools that count.
+        .executableTarget(
+            name: "gapless-sends", dependencies: ["Upstream", "Cache", "SQLite", "Ports", "Wire"],
+            path: "Sources/Measuring/gapless-sends", swiftSettings: house),
 
         // MARK: tests
         // The program with a `malloc` that counts.

@@ -21,7 +21,7 @@ enum House {
         ["Commands"],
         [
             "gapless", "gapless-bench", "gapless-bot", "gapless-example", "gapless-limit",
-            "gapless-plain",
+            "gapless-plain", "gapless-sends",
         ],
     ]
 
