@@ -11,3 +11,10 @@ static inline int gapless_sqlite_keep_memory_statistics(int keeps) {
 static inline int gapless_sqlite_bind_blob(sqlite3_stmt *s, int i, const void *p, int n) {
     return sqlite3_bind_blob(s, i, p ? p : "", n, SQLITE_TRANSIENT);
 }
+/* SQLITE_STATIC: SQLite reads the value where it lies. */
+static inline int gapless_sqlite_lend_text(sqlite3_stmt *s, int i, const char *p, int n) {
+    return sqlite3_bind_text(s, i, p ? p : "", n, SQLITE_STATIC);
+}
+static inline int gapless_sqlite_lend_blob(sqlite3_stmt *s, int i, const void *p, int n) {
+    return sqlite3_bind_blob(s, i, p ? p : "", n, SQLITE_STATIC);
+}

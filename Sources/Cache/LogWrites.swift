@@ -209,14 +209,18 @@ package final class LogWrites {
         insertMessage.bind(1, log.cid)
         insertMessage.bind(2, message.seq)
         insertMessage.bind(3, message.rev)
-        insertMessage.bind(4, message.id)
-        insertMessage.bind(5, message.author)
         insertMessage.bind(6, message.createdAt.milliseconds)
         insertMessage.bind(7, message.isDeleted)
         insertMessage.bind(8, hash)
-        insertMessage.bind(9, message.json)
         insertMessage.bind(10, log.touched)
-        try insertMessage.run()
+        // Each is read once, into the row: a copy would be made and freed for that.
+        try insertMessage.lending(4, message.id) { () throws(CacheError) in
+            try insertMessage.lending(5, message.author) { () throws(CacheError) in
+                try insertMessage.lending(9, message.json) { () throws(CacheError) in
+                    try insertMessage.run()
+                }
+            }
+        }
     }
 
     /// Gives a message a new value.

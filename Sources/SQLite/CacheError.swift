@@ -1,7 +1,7 @@
 /// Why the store could not do what was asked. Created where a file or SQLite refuses, and thrown by
 /// every type that keeps a file; the message names the action, the file and what was seen, and
 /// never carries a value that a user wrote.
-package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
+@usableFromInline package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure, as far as somebody can act on them.
     package enum Code: String, Sendable, Hashable {
         /// The directory of the file does not exist.
@@ -35,7 +35,7 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package let code: Code
     /// `<doing what> <on what>: <what was seen> (<limit or code>)`
-    package let description: String
+    @usableFromInline package let description: String
     /// The conversation whose write failed, in a cache. Not in the description: its id may be a
     /// user's words.
     package private(set) var conversation: String?
@@ -54,7 +54,7 @@ package struct CacheError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Whether the disk, or another process, is the cause: the same write may succeed later, and
     /// until then nothing can be stored.
-    package var isOfTheDisk: Bool {
+    @usableFromInline package var isOfTheDisk: Bool {
         switch code {
         case .notWritable, .damaged, .full, .disk, .inUse, .foreign: true
         default: false

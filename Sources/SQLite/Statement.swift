@@ -7,7 +7,7 @@ import CSQLite
 /// One prepared statement, the only owner of its `sqlite3_stmt*`. Parameters count from 1, columns
 /// from 0, as in SQLite. It belongs to one connection and so to one thread; it must be reset
 /// between two uses, or it keeps its read transaction open.
-package struct Statement: ~Copyable {
+@usableFromInline package struct Statement: ~Copyable {
     private let handle: OpaquePointer
 
     init(owning handle: OpaquePointer) { self.handle = handle }
@@ -59,11 +59,43 @@ package struct Statement: ~Copyable {
             })
     }
 
+    /// Gives a parameter bytes that SQLite reads where they lie while `body` runs, which is to run
+    /// the statement: `bind` has them copied.
+    package func lending(
+        _ index: Int32, _ value: [UInt8], _ body: () throws(CacheError) -> Void
+    ) throws(CacheError) {
+        try value.withUnsafeBufferPointer { bytes throws(CacheError) in
+            check(gapless_sqlite_lend_blob(handle, index, bytes.baseAddress, Int32(bytes.count)))
+            // Nothing is left of an address that means nothing any more.
+            defer { check(sqlite3_bind_null(handle, index)) }
+            try body()
+        }
+    }
+
+    /// The same with a text.
+    package func lending(
+        _ index: Int32, _ value: String, _ body: () throws(CacheError) -> Void
+    ) throws(CacheError) {
+        var value = value
+        let result = value.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { text in
+                Result { () throws(CacheError) in
+                    check(
+                        gapless_sqlite_lend_text(handle, index, text.baseAddress, Int32(text.count))
+                    )
+                    defer { check(sqlite3_bind_null(handle, index)) }
+                    try body()
+                }
+            }
+        }
+        try result.get()
+    }
+
     // MARK: running
 
     /// Steps to the next row; false at the end.
     /// - Throws: `CacheError`, if the file can't be read or written.
-    package func step() throws(CacheError) -> Bool {
+    @usableFromInline package func step() throws(CacheError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -74,7 +106,7 @@ package struct Statement: ~Copyable {
     }
 
     /// Makes the statement ready for another use. Parameters keep their values.
-    package func reset() {
+    @usableFromInline package func reset() {
         // The result repeats the failure of the last step, which that step threw.
         sqlite3_reset(handle)
     }
@@ -177,5 +209,18 @@ private func gapless_sqlite_bind_blob(
     guard let bytes else { return sqlite3_bind_zeroblob(statement, index, 0) }
     return sqlite3_bind_blob(
         statement, index, bytes, count, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+}
+
+private func gapless_sqlite_lend_text(
+    _ statement: OpaquePointer, _ index: Int32, _ text: UnsafePointer<CChar>?, _ count: Int32
+) -> Int32 {
+    sqlite3_bind_text(statement, index, text, count, nil)
+}
+
+private func gapless_sqlite_lend_blob(
+    _ statement: OpaquePointer, _ index: Int32, _ bytes: UnsafeRawPointer?, _ count: Int32
+) -> Int32 {
+    guard let bytes else { return sqlite3_bind_zeroblob(statement, index, 0) }
+    return sqlite3_bind_blob(statement, index, bytes, count, nil)
 }
 #endif
