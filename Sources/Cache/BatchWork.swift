@@ -2,7 +2,7 @@ import Ports
 import SQLite
 
 /// Performs a `Writer`'s jobs. It lives on the writer's queue alone.
-package protocol BatchWork: AnyObject, SendableMetatype {
+@usableFromInline package protocol BatchWork: AnyObject, SendableMetatype {
     associatedtype Job: Sendable
 
     /// The estimated number of rows that the job writes.

@@ -1,7 +1,7 @@
 /// When a batch is committed by the thread that submits it: where the process has one core, for a
 /// small batch, as long as the disk flushes at once. A second thread would only wait for the same
 /// core; but a thread on which all sockets depend must not wait for a disk.
-struct CallersCommits {
+@usableFromInline struct CallersCommits {
     private let pace: WriterPace
     /// A disk that hung for longer is tried again after this time.
     private static let most = Duration.seconds(60)
@@ -11,7 +11,7 @@ struct CallersCommits {
 
     init(_ pace: WriterPace) { self.pace = pace }
 
-    func isDue(at now: ContinuousClock.Instant) -> Bool {
+    @usableFromInline func isDue(at now: ContinuousClock.Instant) -> Bool {
         pace.isOnOneCore && slowUntil.map { $0 <= now } ?? true
     }
 
@@ -23,5 +23,7 @@ struct CallersCommits {
 
     /// Whether a batch of brief jobs takes about a millisecond at most: other work of the thread
     /// waits for it.
-    static func isSmall(rows: Int, bytes: Int) -> Bool { rows <= 50 && bytes <= 64 << 10 }
+    @usableFromInline static func isSmall(rows: Int, bytes: Int) -> Bool {
+        rows <= 50 && bytes <= 64 << 10
+    }
 }

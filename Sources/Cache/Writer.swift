@@ -4,7 +4,7 @@ import SQLite
 import Synchronization
 
 /// Whether jobs were accepted; one that was not will not be done.
-package enum Submission: Sendable, Hashable {
+@usableFromInline package enum Submission: Sendable, Hashable {
     case taken
     /// All were accepted except those at these positions.
     case full(refused: [Int])
@@ -19,12 +19,12 @@ package struct WriterFigures: Sendable, Hashable {
 }
 
 /// How the users of a writer take turns.
-package struct WriterPace: Sendable {
+@usableFromInline package struct WriterPace: Sendable {
     /// How long a batch accepts further jobs: a new job waits for that, for the commit, and then
     /// for a turn of each other user.
-    package var slice = Duration.milliseconds(5)
+    @usableFromInline package var slice = Duration.milliseconds(5)
     /// The time allowed per row: a job that takes longer than its weight costs its user more.
-    package var row = Duration.microseconds(30)
+    @usableFromInline package var row = Duration.microseconds(30)
     /// Whether the threads that submit have one core, which is the writer's too: a small batch is
     /// then written by the thread that submits it, since a second thread would only wait for the
     /// same core. See `Writer.submit`.
@@ -40,26 +40,28 @@ package struct WriterPace: Sendable {
 }
 
 /// Measures what the jobs of a writer cost.
-private struct WriterMeter {
-    let pace: WriterPace
+@usableFromInline struct WriterMeter {
+    @usableFromInline let pace: WriterPace
     private var account = CostAccount()
     private let origin = ContinuousClock.now
 
     init(_ pace: WriterPace) { self.pace = pace }
 
     /// The time on the meter's clock.
-    var instant: Duration { ContinuousClock.now - origin }
+    @usableFromInline var instant: Duration { ContinuousClock.now - origin }
 
     /// A batch begins.
-    mutating func begin(at instant: Duration) { account.begin(at: instant, ThreadUsage.current) }
+    @usableFromInline mutating func begin(at instant: Duration) {
+        account.begin(at: instant, ThreadUsage.current)
+    }
 
     /// A short job was done.
-    mutating func passed(at instant: Duration) {
+    @usableFromInline mutating func passed(at instant: Duration) {
         account.passed(at: instant, ThreadUsage.current)
     }
 
     /// The cost of a job that seemed long.
-    mutating func cost(from start: Duration, to end: Duration) -> Duration {
+    @usableFromInline mutating func cost(from start: Duration, to end: Duration) -> Duration {
         account.cost(from: start, to: end, ThreadUsage.current)
     }
 }
@@ -69,46 +71,49 @@ private struct WriterMeter {
 /// over, and reports them after the commit: the busier it is, the more jobs share the cost of a
 /// commit. Jobs of one user keep their order. A disk failure fails the batch, makes `isWritable`
 /// false, and is probed every second until a write succeeds.
+///
+/// What each job passes through is inlinable, so that the module that has the jobs specializes it,
+/// as with `FairQueue`.
 // Safety: `work`, `connection`, its statements, `meter` and `retryIsDue` are touched on `queue`
 // alone, which is serial: by its own thread, or by one that submits and is within `queue.sync`; the
 // rest is a mutex, an atomic or never changes.
-package final class Writer<Work: BatchWork>: @unchecked Sendable {
+@usableFromInline package final class Writer<Work: BatchWork>: @unchecked Sendable {
     /// The most jobs that may wait; one user may have as many as there is room left for others. At
     /// some 30 µs a job it is a third of a second of work; beyond it a job is refused instead of
     /// delayed.
-    package static var queueLimit: Int { 10_000 }
+    @inlinable package static var queueLimit: Int { 10_000 }
 
     /// The most rows of a batch, so that its first job does not wait for long and a failure does
     /// not undo much.
-    package static var batchLimit: Int { 2_000 }
+    @inlinable package static var batchLimit: Int { 2_000 }
 
     /// The most bytes of a batch's values, since the commit writes them all: some milliseconds for
     /// whoever waits for this batch or the next one. A larger job goes alone.
-    package static var batchBytes: Int { 256 << 10 }
+    @inlinable package static var batchBytes: Int { 256 << 10 }
 
-    private struct Waiting {
-        var jobs = FairQueue<Work.Job>()
+    @usableFromInline struct Waiting {
+        @usableFromInline var jobs = FairQueue<Work.Job>()
         /// Whether a turn is scheduled that will look at `jobs`.
-        var isScheduled = false
-        var isStopped = false
-        var caller: CallersCommits
+        @usableFromInline var isScheduled = false
+        @usableFromInline var isStopped = false
+        @usableFromInline var caller: CallersCommits
     }
 
-    private let queue = DispatchQueue(label: "gapless.writer", qos: .userInitiated)
-    private let waiting: Mutex<Waiting>
+    @usableFromInline let queue = DispatchQueue(label: "gapless.writer", qos: .userInitiated)
+    @usableFromInline let waiting: Mutex<Waiting>
     private let figuresBox = Mutex(WriterFigures())
     private let writable = Atomic<Bool>(true)
     private let onWritable: @Sendable (CacheError?) -> Void
-    private var meter: WriterMeter
+    @usableFromInline var meter: WriterMeter
     private let place: FilePlace?
     private let connection: Connection
     private let transactions: Transactions
-    private var work: Work?
+    @usableFromInline var work: Work?
     private var retryIsDue = false
     private let checkpoints: Checkpoints
     private var pages = PagesSinceCheckpoint()
     /// Batches since the last idle work.
-    private var untidied = 0
+    @usableFromInline var untidied = 0
 
     /// A writer with a connection of its own.
     /// - Parameters:
@@ -136,7 +141,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     }
 
     /// Whether the last write succeeded.
-    package var isWritable: Bool { writable.load(ordering: .relaxed) }
+    @usableFromInline package var isWritable: Bool { writable.load(ordering: .relaxed) }
 
     package var figures: WriterFigures { figuresBox.withLock { $0 } }
 
@@ -160,7 +165,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     ///
     /// With one core for both, a small batch is committed within the call, if nobody waits and the
     /// disk has flushed at once lately; its results come within the call, too.
-    package func submit(_ jobs: [Work.Job]) -> Submission {
+    @inlinable package func submit(_ jobs: [Work.Job]) -> Submission {
         let (submission, isDue) = waiting.withLock { waiting -> (Submission, Bool) in
             if waiting.isStopped { return (.stopped, false) }
             var refused: [Int] = []
@@ -187,7 +192,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     }
 
     /// Whether the thread that submits the jobs writes them.
-    private func mayWriteHere(_ jobs: [Work.Job]) -> Bool {
+    @inlinable func mayWriteHere(_ jobs: [Work.Job]) -> Bool {
         guard isWritable, waiting.withLock({ $0.caller.isDue(at: .now) }) else { return false }
         var (rows, bytes) = (0, 0)
         for job in jobs {
@@ -199,15 +204,15 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     }
 
     /// The job's cost in fair queueing. The backend writes for many users, so its jobs cost less.
-    private static func cost(of job: Work.Job, _ payer: Payer) -> Int {
+    @inlinable static func cost(of job: Work.Job, _ payer: Payer) -> Int {
         backendShare(of: Work.weight(of: job), payer)
     }
 
-    private static func backendShare(of weight: Int, _ payer: Payer) -> Int {
+    @inlinable static func backendShare(of weight: Int, _ payer: Payer) -> Int {
         max(1, payer == .gateway ? weight / backendUsers : weight)
     }
 
-    private static var backendUsers: Int { 100 }
+    @inlinable static var backendUsers: Int { 100 }
 
     /// Runs the waiting jobs, releases the work and returns. Must not be called on the writer's
     /// queue.
@@ -224,7 +229,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
 
     // MARK: on the queue
 
-    private func turn(mayTidy: Bool = true) {
+    @inlinable func turn(mayTidy: Bool = true) {
         // Idle work gets a turn of its own beside jobs that never end: without it the file would
         // grow, and what was removed would lie about, for as long as they last.
         let isTidyingDue = untidied >= Self.tidyInterval && work?.isTidyingDue == true
@@ -244,12 +249,12 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     }
 
     /// The next job by turn.
-    private func takeNext() -> FairQueue<Work.Job>.Piece? {
+    @inlinable func takeNext() -> FairQueue<Work.Job>.Piece? {
         waiting.withLock { $0.jobs.popFirst() }
     }
 
     /// Runs a batch that begins with this job: as many as wait, until the slice is over.
-    private func run(_ first: FairQueue<Work.Job>.Piece) {
+    @inlinable func run(_ first: FairQueue<Work.Job>.Piece) {
         guard let work else { return }
         var jobs = [first.element]
         do throws(CacheError) {
@@ -282,7 +287,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     }
 
     /// Charges the user for a job that cost more time than its weight.
-    private func charge(
+    @inlinable func charge(
         _ piece: FairQueue<Work.Job>.Piece, from start: Duration, to end: Duration
     ) {
         let row = meter.pace.row
@@ -295,7 +300,7 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     }
 
     /// The waiting jobs that would have fitted into the same batch.
-    private func rest(of jobs: [Work.Job]) -> [Work.Job] {
+    @inlinable func rest(of jobs: [Work.Job]) -> [Work.Job] {
         var weight = jobs.reduce(0) { $0 + Work.weight(of: $1) }
         var rest: [Work.Job] = []
         while weight < Self.batchLimit, let piece = takeNext() {
@@ -306,23 +311,26 @@ package final class Writer<Work: BatchWork>: @unchecked Sendable {
     }
 
     /// The most batches between two pieces of idle work.
-    static var tidyInterval: Int { 32 }
+    @inlinable static var tidyInterval: Int { 32 }
 
-    private func tidy() {
+    @usableFromInline func tidy() {
         guard let work, work.isTidyingDue, isWritable else { return }
         // After a failure the work is still due; it is done when the file is writable again.
         try? transaction { () throws(CacheError) in try work.tidy() }
     }
 
-    private func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
+    @usableFromInline func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
         let before = connection.totalChanges
         let isOnOneCore = meter.pace.isOnOneCore
         let (began, waits) = (ContinuousClock.now, isOnOneCore ? ThreadUsage.waits() : 0)
         // Of all that may wait for a disk: a checkpoint, pages that are read, the flush.
         defer {
-            if isOnOneCore, ThreadUsage.waits() != waits {
+            if isOnOneCore {
                 let now = ContinuousClock.now
-                waiting.withLock { $0.caller.waited(now - began, at: now) }
+                // The kernel is asked again only where the answer matters.
+                if now - began > meter.pace.prompt, ThreadUsage.waits() != waits {
+                    waiting.withLock { $0.caller.waited(now - began, at: now) }
+                }
             }
         }
         do throws(CacheError) {

@@ -1,9 +1,9 @@
 import Wire
 
 /// The beneficiary of a piece of work: a user, and one of the user's connections.
-package struct Payer: Sendable, Hashable {
-    package let user: ID
-    package let session: UInt64
+@usableFromInline package struct Payer: Sendable, Hashable {
+    @usableFromInline package let user: ID
+    @usableFromInline package let session: UInt64
 
     package init(user: ID, session: UInt64 = 0) {
         self.user = user
@@ -11,7 +11,7 @@ package struct Payer: Sendable, Hashable {
     }
 
     /// Work of the gateway itself and of the server API. No user's id is empty.
-    package static let gateway = Payer(user: "".id)
+    @usableFromInline package static let gateway = Payer(user: "".id)
 }
 
 extension Payer {
@@ -25,16 +25,17 @@ extension Payer {
 /// has the rule.
 ///
 /// Inlinable, so that the modules that use it specialize it: looking up the type of the element
-/// costs more than the turns.
-package struct FairQueue<Element> {
+/// costs more than the turns. For that the types must be usable from inline, too: without it the
+/// compiler accepts the attribute of a function and does nothing.
+@usableFromInline package struct FairQueue<Element> {
     /// A piece of work.
-    package struct Piece {
-        package let element: Element
-        package let payer: Payer
+    @usableFromInline package struct Piece {
+        @usableFromInline package let element: Element
+        @usableFromInline package let payer: Payer
         /// At least 1, the cost of a small request.
-        package let cost: Int
+        @usableFromInline package let cost: Int
         /// Increases with each appended piece.
-        package let serial: Int
+        @usableFromInline package let serial: Int
 
         @inlinable
         init(_ element: Element, for payer: Payer, cost: Int, serial: Int) {

@@ -5,16 +5,18 @@ import JSON
 /// Swift's strings are equal if they look alike ("é" in one scalar and in two); the protocol's ids
 /// and the store's are not. Every decision by an id, above all about membership, compares this
 /// type.
-package struct ID: Sendable, Hashable {
+@usableFromInline package struct ID: Sendable, Hashable {
     package let text: String
 
     package init(_ text: String) { self.text = text }
 
-    package static func == (a: ID, b: ID) -> Bool { a.text.hasSameBytes(as: b.text) }
+    @usableFromInline package static func == (a: ID, b: ID) -> Bool {
+        a.text.hasSameBytes(as: b.text)
+    }
 
     /// By the bytes: all strings that look alike share one hash, and a list of such ids would be
     /// compared each with each.
-    package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
+    @usableFromInline package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }
 
 extension String {
