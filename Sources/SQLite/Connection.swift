@@ -106,6 +106,15 @@ package final class Connection {
     /// Rows that the last statement inserted, updated or deleted.
     package var changes: Int { Int(sqlite3_changes64(handle)) }
 
+    /// A number that another commit leaves as another one: one of this connection, or one of any
+    /// other, which this connection learns of when its next transaction begins. For what was
+    /// written to be recognized after it: while a transaction writes, it means nothing.
+    package var version: UInt32 {
+        var version: UInt32 = 0
+        sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+        return version
+    }
+
     /// Pages written to the write-ahead log since the last call. SQLite counts in 32 bits, which
     /// would overflow after some days under load, so each call resets its counter.
     package func takePagesWritten() -> Int {

@@ -3,11 +3,15 @@ import Ports
 import SQLite
 import Wire
 
-/// What the log knows of the file without asking it: the list's position, which is written once at
-/// the end of a batch, and the conversations that were sent to last, as they are in the file. This
-/// process alone writes the file, so what it wrote last is what is there: until a batch is rolled
-/// back, which drops all of it, or a conversation changes in another way, which drops that one.
-struct BatchState {
+/// What the log knows of the file without asking it, from one batch to the next: the list's
+/// position, which is written once at the end of a batch, and the conversations that were sent to
+/// last, with some of their members and the ids in their tails.
+///
+/// What this process wrote last is what is there: until a batch is rolled back, which drops all of
+/// it, or a conversation changes in another way, which drops that one. And nobody else is to write
+/// the file; but whoever does, as with `sqlite3`, is noticed: a batch begins with a look at the
+/// file's version, and drops all if it is not the one that the last batch left.
+struct KnownFile {
     /// The list as it will be after the batch.
     struct List {
         var rev: Int
@@ -19,41 +23,93 @@ struct BatchState {
     }
 
     /// A conversation that messages were sent to.
-    struct Sending {
+    final class Conversation {
         var log: LogRow
         /// Users known to be members, by the checks so far.
-        var members: Set<ID> = []
+        private(set) var members: Set<ID> = []
+        /// The ids in the log's tail; nil if it was not read yet.
+        var tail: IDMarks?
+
+        init(_ log: LogRow) {
+            self.log = log
+            tail = log.tail == nil ? IDMarks() : nil
+        }
+
+        func note(member: ID) {
+            if members.count >= KnownFile.memberLimit { members.removeAll() }
+            members.insert(member)
+        }
     }
 
     /// The most conversations that are known, and the most members of each: some megabytes at most.
     private static let limit = 512
     private static let memberLimit = 64
 
-    private(set) var sending: [ID: Sending] = [:]
+    private var conversations: [ID: Conversation] = [:]
+    /// The version of the file that the last batch left; nil before the first.
+    private var version: UInt32?
+    private var isInBatch = false
     var list: List?
     /// The number of changes of the list so far.
     var touches = 0
+    /// Whether messages from before the eighth version of the file are there; nil if that was not
+    /// looked up yet.
+    var hasOldMessages: Bool?
 
-    /// The conversation was sent to, or opened for that by a member.
-    mutating func note(_ log: LogRow, member: ID? = nil) {
-        if sending.count >= Self.limit, sending[log.id.id] == nil {
-            sending.removeAll(keepingCapacity: true)
-        }
-        var known = sending.removeValue(forKey: log.id.id) ?? Sending(log: log)
-        known.log = log
-        if let member {
-            if known.members.count >= Self.memberLimit { known.members.removeAll() }
-            known.members.insert(member)
-        }
-        sending[log.id.id] = known
+    func conversation(_ id: String) -> Conversation? { conversations[id.id] }
+
+    /// The conversation is about to be sent to.
+    mutating func note(_ log: LogRow) -> Conversation {
+        if conversations.count >= Self.limit { conversations.removeAll(keepingCapacity: true) }
+        let conversation = Conversation(log)
+        conversations[log.id.id] = conversation
+        return conversation
     }
 
     /// The conversation changes otherwise than by a message that is sent.
-    mutating func forget(_ conversation: String) { sending[conversation.id] = nil }
+    mutating func forget(_ conversation: String) { conversations[conversation.id] = nil }
+
+    /// A job is done, in a transaction that sees the file in this version.
+    /// - Parameter version: asked for at the first job of a batch: later it counts the batch's own
+    ///   changes, too.
+    mutating func enter(_ version: @autoclosure () -> UInt32) {
+        guard !isInBatch else { return }
+        isInBatch = true
+        if self.version != version() { drop() }
+    }
+
+    /// The batch was committed, which left this version.
+    mutating func leave(_ version: UInt32) {
+        isInBatch = false
+        self.version = version
+    }
 
     /// The batch was rolled back: nothing of it was written.
+    mutating func rollBack() {
+        isInBatch = false
+        drop()
+    }
+
+    /// Whatever was known may be otherwise.
     mutating func drop() {
-        sending = [:]
+        conversations = [:]
         list = nil
+        hasOldMessages = nil
+    }
+}
+
+/// The ids of a tail, as far as it takes to say that one is not among them: eight bytes of each. A
+/// tail is short, so they stand in a row.
+struct IDMarks {
+    private var marks: [UInt64] = []
+
+    mutating func insert(_ id: String) { marks.append(Self.mark(id)) }
+
+    /// Whether the id may be there. Of ids that are not, hardly one; but whoever wants to can make
+    /// one.
+    func mayHave(_ id: String) -> Bool { marks.contains(Self.mark(id)) }
+
+    private static func mark(_ id: String) -> UInt64 {
+        id.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
     }
 }

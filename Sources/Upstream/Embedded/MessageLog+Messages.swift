@@ -24,7 +24,7 @@ extension MessageLog {
         if let refusal = messages.refusal(ofSendingBy: access.user) { throw refusal }
         // All or none: everything is decided before the first row is written.
         let at = max(now, access.log.activity)
-        let fates = try fates(of: messages, in: access.log, at: at)
+        let fates = try fates(of: messages, in: access, at: at)
         var log = access.log
         let new = fates.count { if case .new = $0 { true } else { false } }
         if new > 0 {
@@ -46,7 +46,7 @@ extension MessageLog {
             // What follows from a tail is under the mark that is written.
             let isUnderAnotherMark = log.head.mark != access.log.head.mark
             if isUnderAnotherMark || log.tailLength >= tailLimit { try writes.fold(&log) }
-            pending.note(log)
+            note(log, after: sent, in: access)
         }
         return .messages(sent, isNew: new > 0)
     }
@@ -69,7 +69,7 @@ extension MessageLog {
     }
 
     private func fates(
-        of messages: [NewMessage], in log: LogRow, at: Timestamp
+        of messages: [NewMessage], in access: Access, at: Timestamp
     ) throws -> [Disposition] {
         var fates: [Disposition] = []
         fates.reserveCapacity(messages.count)
@@ -78,10 +78,10 @@ extension MessageLog {
             // Half of SHA-256: nobody finds two contents with the same one.
             let hash = hasher.hash(message.content.canonical(), first: 16)
             guard let id = message.content.id else {
-                fates.append(.new(id: try unusedID(in: log, at: at), hash: hash))
+                fates.append(.new(id: try unusedID(in: access, at: at), hash: hash))
                 continue
             }
-            if let known = try rows.messages.sent(log.cid, id: id) {
+            if let known = try sent(id, in: access) {
                 guard known.message.author.isSameID(message.author), known.hash == hash else {
                     throw MessageLog.idTaken
                 }
@@ -99,10 +99,61 @@ extension MessageLog {
     }
 
     /// Ids are random enough, but a client may have taken one on purpose.
-    private func unusedID(in log: LogRow, at: Timestamp) throws(CacheError) -> String {
+    private func unusedID(in access: Access, at: Timestamp) throws(CacheError) -> String {
         while true {
             let id = identifiers.next(at: at)
-            if try rows.messages.place(log.cid, id: id) == nil { return id }
+            if try !mayHave(id, in: access) { return id }
+        }
+    }
+
+    /// The message with an id, and the hash of what was sent under it.
+    private func sent(
+        _ id: String, in access: Access
+    ) throws(CacheError) -> (message: EncodedMessage, hash: [UInt8])? {
+        // Nearly all are new.
+        try mayHave(id, in: access) ? try rows.messages.sent(access.log.cid, id: id) : nil
+    }
+
+    /// Whether the log may have a message with this id; one that it has, it may have. What is known
+    /// of the tail and of the file makes it one step in one tree.
+    private func mayHave(_ id: String, in access: Access) throws(CacheError) -> Bool {
+        let cid = access.log.cid
+        guard let conversation = access.known else {
+            return try rows.messages.place(cid, id: id) != nil
+        }
+        if try tail(of: conversation).mayHave(id) { return true }
+        if try rows.messages.isFolded(cid, id: id) { return true }
+        return try hasOldMessages() ? try rows.messages.isOld(cid, id: id) : false
+    }
+
+    private func hasOldMessages() throws(CacheError) -> Bool {
+        if let has = known.hasOldMessages { return has }
+        let has = try rows.messages.isAnyOld()
+        known.hasOldMessages = has
+        return has
+    }
+
+    private func tail(of conversation: KnownFile.Conversation) throws(CacheError) -> IDMarks {
+        if let tail = conversation.tail { return tail }
+        var marks = IDMarks()
+        let log = conversation.log
+        for id in try rows.messages.ids(log.cid, above: log.tail ?? log.head.seq) {
+            marks.insert(id)
+        }
+        conversation.tail = marks
+        return marks
+    }
+
+    /// Notes how the log is written now.
+    private func note(_ log: LogRow, after sent: [EncodedMessage], in access: Access) {
+        guard let conversation = access.known else { return known.forget(log.id) }
+        conversation.log = log
+        if log.tail == nil {
+            conversation.tail = IDMarks()
+        } else {
+            for message in sent where message.seq > access.log.head.seq {
+                conversation.tail?.insert(message.id)
+            }
         }
     }
 

@@ -13,10 +13,12 @@ extension MessageLog {
         /// The user who asks; nil for the server API.
         var user: String?
         var isAdmin: Bool
+        /// What is known of it, where it was opened to be sent to.
+        var known: KnownFile.Conversation?
     }
 
     func perform(_ operation: Operation, by caller: Caller) throws -> Outcome {
-        if let changed = operation.changedOtherwise { pending.forget(changed) }
+        if let changed = operation.changedOtherwise { known.forget(changed) }
         switch operation {
         case .send(let id, let messages):
             return try send(messages, in: try openToSend(id, by: caller))
@@ -123,20 +125,22 @@ extension MessageLog {
 
     /// Like `open`, for sends: uses what earlier sends to this conversation have read.
     func openToSend(_ id: String, by caller: Caller) throws -> Access {
-        guard let known = pending.sending[id.id] else {
-            let access = try open(id, by: caller)
-            pending.note(access.log, member: access.user?.id)
+        guard let conversation = known.conversation(id) else {
+            var access = try open(id, by: caller)
+            let conversation = known.note(access.log)
+            if let user = access.user { conversation.note(member: user.id) }
+            access.known = conversation
             return access
         }
-        guard case .user(let user) = caller else {
-            return Access(log: known.log, user: nil, isAdmin: true)
-        }
-        if !known.members.contains(user.id) {
-            let member = try rows.members.member(known.log.cid, user)
+        var access = Access(log: conversation.log, isAdmin: true, known: conversation)
+        guard case .user(let user) = caller else { return access }
+        if !conversation.members.contains(user.id) {
+            let member = try rows.members.member(conversation.log.cid, user)
             guard let member, member.isMember else { throw RequestError.noConversation }
-            pending.note(known.log, member: user.id)
+            conversation.note(member: user.id)
         }
-        return Access(log: known.log, user: user, isAdmin: false)
+        (access.user, access.isAdmin) = (user, false)
+        return access
     }
 
     /// Raises the log's rev by one, under this process's mark.

@@ -9,8 +9,7 @@ import Wire
 
 /// The log of the embedded upstream: decides what may be written, and writes it. It decides on what
 /// is in the file, inside the transaction that writes, or on what it has read or written there last
-/// (`BatchState`): no other writes the file. A rolled back batch leaves no trace. It lives on the
-/// writer's queue.
+/// (`KnownFile`). A rolled back batch leaves no trace. It lives on the writer's queue.
 final class MessageLog: BatchWork {
     typealias Job = UpstreamCall
 
@@ -31,8 +30,7 @@ final class MessageLog: BatchWork {
     private let reader: Reader
     /// What the batch publishes and answers once it is committed.
     private var outputs: BatchOutputs
-    /// What is written at the end of the batch, and what is known of the file.
-    var pending = BatchState()
+    var known = KnownFile()
     private(set) var isTidyingDue = true
 
     init(
@@ -83,6 +81,7 @@ final class MessageLog: BatchWork {
 
     func write(_ job: Job) throws(CacheError) {
         guard case .perform(let operation, let caller, let token) = job else { return }
+        known.enter(connection.version)
         let before = changes
         do {
             let outcome = try perform(operation, by: caller)
@@ -104,21 +103,22 @@ final class MessageLog: BatchWork {
     }
 
     /// Rises with every change, whether written already or left to the end of the batch.
-    private var changes: Int { connection.totalChanges + pending.touches }
+    private var changes: Int { connection.totalChanges + known.touches }
 
     func settle() throws(CacheError) {
-        guard var list = pending.list, list.isChanged else { return }
+        guard var list = known.list, list.isChanged else { return }
         try writes.write(list: list.rev, messages: list.messages)
         (list.messages, list.isChanged) = (0, false)
-        pending.list = list
+        known.list = list
     }
 
     func committed(_ jobs: [Job]) {
+        known.leave(connection.version)
         finish(jobs, outputs.inOrder)
     }
 
     func rolledBack(_ jobs: [Job], because error: CacheError) {
-        pending.drop()
+        known.rollBack()
         let refusal = error.isOfTheDisk ? Self.unwritable : RequestError.originUnavailable
         let failures = jobs.compactMap { job -> UpstreamOutput? in
             guard case .perform(_, _, let token) = job else { return nil }
@@ -167,8 +167,8 @@ final class MessageLog: BatchWork {
 
     func probe() throws(CacheError) {
         // Nobody says whether this is committed.
-        pending.drop()
-        defer { pending.drop() }
+        known.drop()
+        defer { known.drop() }
         _ = try touch()
         try settle()
         isTidyingDue = true
@@ -179,12 +179,12 @@ final class MessageLog: BatchWork {
     /// Counts one change of the list.
     /// - Returns: its rev in the list.
     func touch(messages: Int = 0) throws(CacheError) -> Int {
-        var list: BatchState.List
-        if let known = pending.list {
+        var list: KnownFile.List
+        if let known = known.list {
             list = known
         } else {
             let stored = try writes.list(like: mark)
-            list = BatchState.List(rev: stored.rev, mark: stored.mark)
+            list = KnownFile.List(rev: stored.rev, mark: stored.mark)
         }
         list.rev += 1
         list.messages += messages
@@ -193,8 +193,8 @@ final class MessageLog: BatchWork {
             try writes.markList(from: list.rev, mark)
             list.mark = mark
         }
-        pending.list = list
-        pending.touches += 1
+        known.list = list
+        known.touches += 1
         return list.rev
     }
 }
