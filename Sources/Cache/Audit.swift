@@ -128,6 +128,27 @@ extension Store {
                 IS NOT (m.seq, m.rev, m.created_at, m.touched)
             """),
         Fault(
+            "a tail stands under another mark than the head (head, from there on)",
+            """
+            SELECT t.cid, t.rev, i.from_rev FROM tail AS t
+            LEFT JOIN conversation AS c ON c.cid = t.cid
+            LEFT JOIN incarnation AS i ON i.cid = t.cid AND i.from_rev = (
+                SELECT max(from_rev) FROM incarnation WHERE cid = t.cid AND from_rev <= t.rev)
+            WHERE i.mark IS NOT c.mark OR i.from_rev > c.rev
+            """),
+        Fault(
+            "a folded message lies above what its author has read or sent (message, sent)",
+            """
+            SELECT m.cid, m.seq, coalesce(r.sent, 0) FROM (
+                SELECT m.cid, m.author, max(m.seq) AS seq FROM message AS m
+                LEFT JOIN tail AS t ON t.cid = m.cid
+                WHERE m.touched IS NOT NULL AND m.seq <= coalesce(t.above, m.seq)
+                GROUP BY m.cid, m.author) AS m
+            JOIN conversation AS c ON c.cid = m.cid AND c.removed = 0
+            LEFT JOIN member AS r ON r.cid = m.cid AND r.user = m.author
+            WHERE min(coalesce(r.last_read, 0), coalesce(r.sent, 0)) < m.seq
+            """),
+        Fault(
             "a message is not found by its id, or by its rev (message)",
             """
             SELECT m.cid, m.seq, 0 FROM message AS m LEFT JOIN tail AS t ON t.cid = m.cid
