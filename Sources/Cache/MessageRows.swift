@@ -49,7 +49,8 @@ package final class MessageRows {
         folded = try connection.prepare("SELECT 1 FROM place_by_id WHERE cid = ? AND id = ?")
         let old = "SELECT 1 FROM message INDEXED BY message_id WHERE touched IS NULL"
         self.old = try connection.prepare("\(old) AND cid = ? AND id = ?")
-        anyOld = try connection.prepare("\(old) LIMIT 1")
+        // With a range of the index's first column, so that SQLite takes it for a search.
+        anyOld = try connection.prepare("\(old) AND cid > 0 LIMIT 1")
         names = try connection.prepare(
             "SELECT seq, id FROM message WHERE cid = ? AND seq >= ? ORDER BY seq")
         newest = try connection.prepare(

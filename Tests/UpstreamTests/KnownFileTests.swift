@@ -65,6 +65,7 @@ import Wire
             """)
         #expect(try !send("m1").isNew)
         #expect(try send("m2").messages()[0].seq == 2)
+        #expect(try log.store.audit() == [])
     }
 
     /// In steps of SQLite, which do not depend on the machine's load.

@@ -31,7 +31,7 @@ private final class Rooms {
         let answers = answers
         embedded.start { outputs in
             for case .performed(_, let result) in outputs {
-                if case .failure(let error) = result { fatalError("\(error)") }
+                if case .failure(let error) = result { preconditionFailure("\(error)") }
                 answers.signal()
             }
         }
