@@ -24,9 +24,8 @@ package final class MessageRows {
     private let byID: Statement
     private let sent: Statement
     private let place: Statement
-    private let folded: Statement
-    private let old: Statement
-    private let anyOld: Statement
+    /// Where ids are taken.
+    package let taken: IDRows
     private let names: Statement
     private let newest: Statement
     private let atOrAbove: Statement
@@ -46,11 +45,7 @@ package final class MessageRows {
             "SELECT \(Self.columns), sent FROM message WHERE cid = ?1 AND seq = \(Self.placeOfID)")
         place = try connection.prepare(
             "SELECT seq FROM message WHERE cid = ?1 AND seq = \(Self.placeOfID)")
-        folded = try connection.prepare("SELECT 1 FROM place_by_id WHERE cid = ? AND id = ?")
-        let old = "SELECT 1 FROM message INDEXED BY message_id WHERE touched IS NULL"
-        self.old = try connection.prepare("\(old) AND cid = ? AND id = ?")
-        // With a range of the index's first column, so that SQLite takes it for a search.
-        anyOld = try connection.prepare("\(old) AND cid > 0 LIMIT 1")
+        taken = try IDRows(connection)
         names = try connection.prepare(
             "SELECT seq, id FROM message WHERE cid = ? AND seq >= ? ORDER BY seq")
         newest = try connection.prepare(
@@ -176,27 +171,6 @@ package final class MessageRows {
         place.bind(2, id)
         return try place.first { $0.int(0) }
     }
-
-    /// Whether a folded message has the id.
-    /// - Throws: `CacheError`, if the file can't be read.
-    package func isFolded(_ cid: Int, id: String) throws(CacheError) -> Bool {
-        folded.bind(1, cid)
-        var exists = false
-        try folded.lending(2, id) { () throws(CacheError) in exists = try folded.exists() }
-        return exists
-    }
-
-    /// Whether a message from before the eighth version of the file has the id.
-    /// - Throws: `CacheError`, if the file can't be read.
-    package func isOld(_ cid: Int, id: String) throws(CacheError) -> Bool {
-        old.bind(1, cid)
-        old.bind(2, id)
-        return try old.exists()
-    }
-
-    /// Whether there is a message from before the eighth version of the file.
-    /// - Throws: `CacheError`, if the file can't be read.
-    package func isAnyOld() throws(CacheError) -> Bool { try anyOld.exists() }
 
     /// The ids of the messages above a place.
     /// - Throws: `CacheError`, if the file can't be read.

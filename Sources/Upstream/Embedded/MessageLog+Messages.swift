@@ -122,13 +122,13 @@ extension MessageLog {
             return try rows.messages.place(cid, id: id) != nil
         }
         if try tail(of: conversation).mayHave(id) { return true }
-        if try rows.messages.isFolded(cid, id: id) { return true }
-        return try hasOldMessages() ? try rows.messages.isOld(cid, id: id) : false
+        if try rows.messages.taken.isFolded(cid, id) { return true }
+        return try hasOldMessages() ? try rows.messages.taken.isOld(cid, id) : false
     }
 
     private func hasOldMessages() throws(CacheError) -> Bool {
         if let has = known.hasOldMessages { return has }
-        let has = try rows.messages.isAnyOld()
+        let has = try rows.messages.taken.isAnyOld()
         known.hasOldMessages = has
         return has
     }
