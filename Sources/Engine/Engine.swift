@@ -75,7 +75,7 @@ package final class Engine {
         machines.endTurn()
         var turn = questions.takeDecided()
         guard turn.isOver else { return turn }
-        turn.writes = fanout.delivery.takeReady()
+        turn.writes = fanout.delivery.takeReady(at: now)
         turn.closes = connections.registry.takeCloses()
         turn.throttles = connections.registry.takeThrottles()
         return turn
@@ -90,7 +90,12 @@ package final class Engine {
     /// - Parameters: as `Pacing.wrote` has them.
     package func wrote(_ sessions: Int, in time: Duration, at instant: Duration) {
         fanout.pacing.wrote(
-            sessions, in: time, at: instant, isWhole: fanout.delivery.sliced.isEmpty)
+            sessions, in: time, at: instant, fanout.delivery.sliced)
+    }
+
+    /// Nothing was written at the end of a turn. Readers that were left for it may be gone.
+    package func wroteNothing(at instant: Duration) {
+        if fanout.pacing.isSlicing { wrote(0, in: .zero, at: instant) }
     }
 
     /// When the next turn is due without input, on the clock of `endTurn`: the end of the earliest

@@ -25,6 +25,10 @@ struct Delivery {
         fileprivate var isResumable = false
         /// Whether it is in `overfull`.
         fileprivate var isToBeShed = false
+        /// It is written until it is below the soft limit.
+        fileprivate var isToBeFlushed = false
+        /// When it was first written above the soft limit while requests were postponed.
+        fileprivate var overfullSince: Timestamp?
         /// When a frame was last written to it.
         fileprivate(set) var lastSent: Timestamp
 
@@ -88,13 +92,16 @@ struct Delivery {
         mark(session)
     }
 
-    /// Queues a frame for this session alone, which is never shed. Above the soft limit the session
-    /// must be flushed within the turn before any more of its requests are answered.
+    /// Queues a frame for this session alone, which is never shed. With a large one above the soft
+    /// limit the session is flushed within the turn: no other has this frame, so that it should not
+    /// lie in memory.
     /// - Returns: whether the session must be closed.
     mutating func push(_ session: Session, own frame: Frame, at now: Timestamp) -> Bool {
         push(session, .barrier(frame))
         guard isOverfull(session) else { return false }
         if session.lane.isBlocked { return shed(session, at: now) }
+        guard frame.count > min(slice.small, softLimit) else { return false }
+        session.lane.isToBeFlushed = true
         toFlush.append(session)
         return false
     }
@@ -107,8 +114,7 @@ struct Delivery {
     }
 
     /// Queues a part of a stream for all its subscribers.
-    /// - Returns: the last one's place in `sliced`, if they are so many that they are written in
-    ///   slices.
+    /// - Returns: a place in `sliced` behind them, if it is written in slices.
     @discardableResult
     mutating func push(_ event: Broadcast, to subscribers: [Stream.Subscriber]) -> Int? {
         var receivers = 0
@@ -122,7 +128,9 @@ struct Delivery {
         }
         accounting.accepted += event.deltas * receivers
         event.accounting?.deltas.accepted += event.deltas * receivers
-        return isCrowd ? sliced.last : nil
+        if isCrowd { return sliced.last }
+        // Their outboxes join the queue at the end of the turn.
+        return slice.isSmall(event.size) ? nil : sliced.last + receivers
     }
 
     /// Its next write may wait for its turn, if it can be written at all: a slow reader is shed by
@@ -154,7 +162,7 @@ struct Delivery {
 
     /// The sessions to write in this turn: those that have frames to send and whose sockets take
     /// more, and a slice of those that take turns.
-    mutating func takeReady() -> [Session] {
+    mutating func takeReady(at now: Timestamp) -> [Session] {
         isLeft = false
         var ready = takeDirty()
         guard !sliced.isEmpty else { return ready }
@@ -163,11 +171,33 @@ struct Delivery {
             guard session.lane.place == place else { continue }
             session.lane.place = 0
             guard session.lane.isReady else { continue }
-            cost += WriteSlice.cost(of: session.lane.outbox.bytes)
+            let bytes = session.lane.outbox.bytes
+            cost += WriteSlice.cost(of: bytes)
+            if hasWaited(session, at: now) {
+                session.lane.isToBeFlushed = true
+                cost += bytes - softLimit
+            }
             ready.append(session)
         }
         return ready
     }
+
+    /// Whether its requests have been postponed for long, since more comes for it than its turns
+    /// write. It is then written down to the soft limit, so that they are answered however much
+    /// comes.
+    private func hasWaited(_ session: Session, at now: Timestamp) -> Bool {
+        guard !session.postponed.isEmpty, session.lane.outbox.bytes > softLimit else {
+            return false
+        }
+        guard let start = session.lane.overfullSince else {
+            session.lane.overfullSince = now
+            return false
+        }
+        return now.milliseconds - start.milliseconds >= Self.patience
+    }
+
+    /// Milliseconds that postponed requests wait while others are written.
+    private static let patience: Int64 = 100
 
     private mutating func takeDirty() -> [Session] {
         guard !dirty.isEmpty else { return [] }
@@ -192,15 +222,19 @@ struct Delivery {
     /// entry is void.
     private func isPrompt(_ session: Session) -> Bool {
         guard
-            session.lane.outbox.bytes <= slice.small || session.isClosing || isUrgent(session)
+            slice.isSmall(session.lane.outbox.bytes) || session.isClosing || isUrgent(session)
         else { return false }
         session.lane.place = 0
         return true
     }
 
-    /// So much waits for it that it gets it faster than by turns: it is not to be closed at the
-    /// hard limit for having waited.
-    func isUrgent(_ session: Session) -> Bool { session.lane.outbox.bytes > hardLimit / 2 }
+    /// What waits for it is written on in this turn: with large replies, or if requests were
+    /// postponed for long, down to the soft limit; and where it is so much that the session could
+    /// be closed at the hard limit for having waited.
+    func isUrgent(_ session: Session) -> Bool {
+        let limit = session.lane.isToBeFlushed ? softLimit : hardLimit / 2
+        return session.lane.outbox.bytes > limit
+    }
 
     /// The sessions to flush before more requests are answered, each once.
     mutating func takeToFlush() -> [Session] {
@@ -220,6 +254,10 @@ struct Delivery {
             session.lane.outbox.takeSole(write) ?? session.lane.outbox.take(limit, write)
         journal?.wrote(session, from: waited, at: now)
         session.lane.lastSent = now
+        if session.lane.outbox.bytes <= softLimit {
+            session.lane.isToBeFlushed = false
+            session.lane.overfullSince = nil
+        }
         noteRoom(session)
         return !session.lane.outbox.isEmpty
     }

@@ -72,8 +72,8 @@ package struct Pacing {
     private var held: [Stream] = []
     /// Streams whose events were queued since the last write of the sockets.
     private var spoken: [Stream] = []
-    /// What the slices of a fan-out that is not over took.
-    private var sliced = (sessions: 0, time: Duration.zero)
+    /// What the slices of the fan-outs that are not over took, from the first of them on.
+    private var slices = (sessions: 0, time: Duration.zero)
     /// The moment of the turn, on the shell's steady clock.
     private var instant = Duration.zero
     /// The streams of messages on their way to the log, by the operation's token.
@@ -114,36 +114,44 @@ package struct Pacing {
     }
 
     /// The sockets were written at the end of a turn. Streams with several messages in that write
-    /// now rest, in proportion to the time it took.
+    /// now rest, in proportion to the time it took; a stream that is written in slices, when it is
+    /// written to everybody.
     /// - Parameters:
     ///   - sessions: how many sessions were written.
     ///   - time: what that took.
     ///   - instant: when it ended.
-    ///   - isWhole: whether no session is left for the next turn. A fan-out in slices is counted as
-    ///     one.
+    ///   - sliced: what is left for the next turns.
     mutating func wrote(
-        _ sessions: Int, in time: Duration, at instant: Duration, isWhole: Bool = true
+        _ sessions: Int, in time: Duration, at instant: Duration,
+        _ sliced: WriteQueue = WriteQueue()
     ) {
         self.instant = instant
-        let (sessions, time) = (sliced.sessions + sessions, sliced.time + time)
-        sliced = (0, .zero)
-        guard isWhole || time > longest else {
-            sliced = (sessions, time)
-            return
-        }
+        slices.sessions += sessions
+        slices.time += time
+        var left: [Stream] = []
         for stream in spoken {
+            guard sliced.isPast(stream.pace.slicedUpTo) else {
+                left.append(stream)
+                continue
+            }
+            let written = stream.pace.slicedUpTo > 0 ? slices : (sessions, time)
+            stream.pace.slicedUpTo = 0
             stream.pace.isSpoken = false
             // A rest that is not over stays: only messages change it, not other events.
             guard stream.pace.isBehind else { continue }
             stream.pace.isBehind = false
             // The stream pays only for its share of the sessions written.
-            let share = min(1, Double(stream.subscribers.count) / Double(max(1, sessions)))
-            let rest = min(longest, time * share * factor)
+            let share = min(1, Double(stream.subscribers.count) / Double(max(1, written.0)))
+            let rest = min(longest, written.1 * share * factor)
             stream.pace.restsUntil = rest < Self.least ? nil : instant + rest
             stream.pace.isAwaiting = false
         }
-        spoken.removeAll(keepingCapacity: true)
+        spoken = left
+        if left.isEmpty { slices = (0, .zero) }
     }
+
+    /// Whether a fan-out in slices waits for its end.
+    var isSlicing: Bool { !spoken.isEmpty }
 
     // MARK: - Streams that are due
 
@@ -157,21 +165,22 @@ package struct Pacing {
         held.lazy.map { $0.pace.restsUntil ?? .zero }.min()
     }
 
-    /// Whether the stream rests. A draining gateway delays nothing.
-    func rests(_ stream: Stream, isDraining: Bool) -> Bool {
-        guard let end = stream.pace.restsUntil, !isDraining else { return false }
-        return instant < end
+    /// Whether the stream rests, or its last event has not been written to everybody. A draining
+    /// gateway delays nothing.
+    func rests(
+        _ stream: Stream, isDraining: Bool, _ sliced: WriteQueue = WriteQueue()
+    ) -> Bool {
+        guard !isDraining else { return false }
+        if !sliced.isPast(stream.pace.slicedUpTo) { return true }
+        return stream.pace.restsUntil.map { instant < $0 } ?? false
     }
 
     /// The streams to send at the end of this turn; resting streams are held, and those whose last
     /// event has not been written to everybody.
     mutating func takeDue(isDraining: Bool, _ sliced: WriteQueue = WriteQueue()) -> [Stream] {
-        func waits(_ stream: Stream) -> Bool {
-            !sliced.isPast(stream.pace.slicedUpTo) || rests(stream, isDraining: isDraining)
-        }
         var due: [Stream] = []
         for stream in touched where !stream.pace.isHeld {
-            if waits(stream) {
+            if rests(stream, isDraining: isDraining, sliced) {
                 counters.heldBack += 1
             } else if awaits(stream, isDraining: isDraining) {
                 counters.awaited += 1
@@ -183,7 +192,7 @@ package struct Pacing {
             held.append(stream)
         }
         touched.removeAll(keepingCapacity: true)
-        let rested = release(held.filter { !waits($0) })
+        let rested = release(held.filter { !rests($0, isDraining: isDraining, sliced) })
         for stream in rested where stream.pace.isAwaiting {
             stream.pace.noteArrival()
             // A frame that must follow the batch may have flushed it already.

@@ -16,6 +16,8 @@ package struct WriteSlice: Sendable {
 
     package init() {}
 
+    func isSmall(_ bytes: Int) -> Bool { bytes <= small }
+
     /// Everything but a single write to one reader takes turns, for simulated worlds.
     package static let tiny: WriteSlice = {
         var slice = WriteSlice()
@@ -36,12 +38,11 @@ struct WriteQueue {
     private var taken = 0
 
     var isEmpty: Bool { start == sessions.count }
-
     /// The place of the last one.
     var last: Int { taken + sessions.count - start }
 
     /// Whether all up to that place were taken.
-    func isPast(_ place: Int) -> Bool { taken >= place }
+    func isPast(_ place: Int) -> Bool { taken >= place || isEmpty }
 
     /// - Returns: its place.
     mutating func append(_ session: Session) -> Int {

@@ -236,7 +236,8 @@ extension RequestDesk {
         }
         guard !due.isEmpty else { return }
         // The change is sent first, and pacing may delay it.
-        if isLive, fanout.pacing.rests(stream, isDraining: connections.isDraining) {
+        let isDraining = connections.isDraining
+        if isLive, fanout.pacing.rests(stream, isDraining: isDraining, fanout.delivery.sliced) {
             return fanout.touch(stream)
         }
         stream.waits.replies.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }

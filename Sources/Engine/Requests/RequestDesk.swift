@@ -191,6 +191,7 @@ final class RequestDesk {
         if let session = connections[call.session], !session.isClosing {
             if connections.isOverfull(session) {
                 session.postponed.append(.call(call))
+                connections.registry.noteThrottle(session)
             } else if !repeatAnswer(to: call), !recall(call) {
                 return false
             }

@@ -28,6 +28,7 @@ extension Connections {
         chargeBytes(frame, session)
         guard session.postponed.isEmpty, !isOverfull(session) else {
             session.postponed.append(.frame(frame))
+            registry.noteThrottle(session)
             return nil
         }
         return session

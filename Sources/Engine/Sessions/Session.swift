@@ -16,8 +16,8 @@ package final class Session {
     /// Changed only by `Delivery`.
     @exclusivity(unchecked) var lane: Delivery.Lane
     @exclusivity(unchecked) var isClosing = false
-    /// Requests postponed by backpressure. A blocked socket is not read, so these are at most what
-    /// one read of it brings.
+    /// Requests postponed by backpressure. A blocked socket is not read, and any other no more when
+    /// these are many.
     @exclusivity(unchecked) var postponed: [Postponed] = []
 
     /// Nil until `connect` was answered.

@@ -130,10 +130,15 @@ struct SessionRegistry {
 
     // MARK: - Throttling
 
+    /// More postponed requests than this are left to the client's socket.
+    private static let postponedLimit = 1000
+
     /// Decides again whether the session's socket is read. It is not while a pause for rate limits
-    /// lasts, nor while its unanswered requests weigh too much.
+    /// lasts, nor while its unanswered requests weigh too much, or many are postponed.
     mutating func noteThrottle(_ session: Session) {
-        let isBusy = session.requests.weight >= RequestsUnderWay.weightLimit
+        let isBusy =
+            session.requests.weight >= RequestsUnderWay.weightLimit
+            || session.postponed.count >= Self.postponedLimit
         guard let isThrottled = session.rate.noteThrottle(isBusy: isBusy) else { return }
         throttles.append((session.id, isThrottled))
     }

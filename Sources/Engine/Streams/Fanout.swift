@@ -132,9 +132,9 @@ final class Fanout {
 
     func send(_ event: Broadcast, to stream: Stream) {
         pacing.noteSpoken(stream)
-        if let place = delivery.push(event, to: stream.subscribers) {
-            stream.pace.noteSliced(upTo: place)
-        }
+        let place = delivery.push(event, to: stream.subscribers)
+        // Messages wait for messages; what else is told about the conversation holds up none.
+        if let place, case .stream = event.kind { stream.pace.noteSliced(upTo: place) }
     }
 
     // MARK: - The record

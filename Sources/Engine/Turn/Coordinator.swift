@@ -268,5 +268,6 @@ final class Coordinator {
         }
         guard !session.isClosing else { return }
         session.postponed = Array(postponed[next...]) + session.postponed
+        connections.registry.noteThrottle(session)
     }
 }

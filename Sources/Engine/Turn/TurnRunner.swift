@@ -78,7 +78,7 @@ package final class TurnRunner {
             closes.append(contentsOf: turn.closes)
             throttles.append(contentsOf: turn.throttles)
             try effects.handOver()
-            guard !turn.writes.isEmpty else { return }
+            guard !turn.writes.isEmpty else { return engine.wroteNothing(at: moment.instant) }
             // Passed on without a copy, so that sessions are released while they are in the CPU
             // cache.
             var writes: [Session] = []

@@ -57,8 +57,8 @@ import Wire
         delivery.push(sessions[0], Self.event(stream, deltas: 3))
         #expect(delivery.accounting.accepted == 7 && stream.accounting.deltas.accepted == 7)
         expectBalance()
-        #expect(delivery.takeReady().map(\.id) == [1, 2])
-        #expect(delivery.takeReady().count == 0)
+        #expect(delivery.takeReady(at: Self.now).map(\.id) == [1, 2])
+        #expect(delivery.takeReady(at: Self.now).count == 0)
         #expect(take(sessions[0]) == 2 && take(sessions[1]) == 1)
         #expect(delivery.accounting.written == 7 && stream.accounting.deltas.written == 7)
         expectBalance()
@@ -85,15 +85,15 @@ import Wire
     @Test mutating func aBlockedSocketIsNotWrittenUntilItHasTakenAll() {
         watch(1)
         delivery.push(Self.event(stream, deltas: 1), to: stream.subscribers)
-        _ = delivery.takeReady()
+        _ = delivery.takeReady(at: Self.now)
         let isClosed = delivery.blocked(sessions[0], unsent: 200, at: Self.now)
         #expect(!isClosed && sessions[0].lane.outbox.backlog > 200)
         delivery.push(Self.event(stream, deltas: 1), to: stream.subscribers)
-        #expect(delivery.takeReady().count == 0)
+        #expect(delivery.takeReady(at: Self.now).count == 0)
         delivery.progressed(sessions[0], unsent: 1)
-        #expect(delivery.takeReady().count == 0)
+        #expect(delivery.takeReady(at: Self.now).count == 0)
         delivery.progressed(sessions[0], unsent: 0)
-        #expect(delivery.takeReady().map(\.id) == [1])
+        #expect(delivery.takeReady(at: Self.now).map(\.id) == [1])
     }
 
     @Test mutating func beyondTheSoftLimitASlowReadersEventsBecomeAGap() {
@@ -143,14 +143,14 @@ import Wire
     @Test mutating func whatIsInFlightCountsUntilItHasLanded() {
         watch(1)
         delivery.push(Self.event(stream, deltas: 1), to: stream.subscribers)
-        _ = delivery.takeReady()
+        _ = delivery.takeReady(at: Self.now)
         var bytes = 0
         delivery.handOver(sessions[0], .max, at: Self.now) { bytes += $0.bytes.count }
         #expect(sessions[0].lane.isInFlight && sessions[0].lane.outbox.backlog == bytes)
         delivery.push(Self.event(stream, deltas: 1), to: stream.subscribers)
-        #expect(delivery.takeReady().count == 0)
+        #expect(delivery.takeReady(at: Self.now).count == 0)
         var isClosed = delivery.landed(sessions[0], unsent: 0, at: Self.now)
-        #expect(!isClosed && delivery.takeReady().map(\.id) == [1])
+        #expect(!isClosed && delivery.takeReady(at: Self.now).map(\.id) == [1])
         delivery.handOver(sessions[0], .max, at: Self.now) { _ in }
         isClosed = delivery.landed(sessions[0], unsent: 5, at: Self.now)
         #expect(!isClosed && sessions[0].lane.isBlocked && !sessions[0].lane.isInFlight)

@@ -49,6 +49,30 @@ import Wire
         #expect(pacing.counters.heldBack == 0)
     }
 
+    /// Also where those who were left for the last slice are gone before it.
+    @Test mutating func aFanOutInSlicesIsCountedAsOneWhenItIsOver() {
+        let (stream, quick) = (Self.stream(), Self.stream())
+        var sliced = WriteQueue()
+        let place = sliced.append(Session(id: 7, at: Self.start, rate: 0))
+        for speaking in [stream, quick] {
+            speaking.pace.noteFanOut(of: 2)
+            pacing.noteSpoken(speaking)
+        }
+        stream.pace.noteSliced(upTo: place)
+        pacing.wrote(2, in: .milliseconds(3), at: .seconds(10), sliced)
+        #expect(pacing.isSlicing && pacing.rests(stream, isDraining: false, sliced))
+        #expect(!pacing.rests(stream, isDraining: true, sliced))
+        // Nobody else waits for its end.
+        #expect(pacing.rests(quick, isDraining: false))
+        _ = sliced.removeFirst()
+        pacing.wrote(0, in: .milliseconds(1), at: .seconds(10), sliced)
+        #expect(!pacing.isSlicing && pacing.rests(stream, isDraining: false))
+        pacing.advance(to: .milliseconds(10_007))
+        #expect(pacing.rests(stream, isDraining: false))
+        pacing.advance(to: .milliseconds(10_008))
+        #expect(!pacing.rests(stream, isDraining: false))
+    }
+
     @Test mutating func whoWasBusyRestsTwiceAsLongAsTheWritingTook() {
         let stream = Self.stream()
         speak(stream, messages: 2)

@@ -40,8 +40,8 @@ import Wire
     }
 
     /// A turn's writes, each taken as a socket would.
-    private mutating func turn() -> [Session] {
-        let ready = delivery.takeReady()
+    private mutating func turn(at now: Timestamp = now) -> [Session] {
+        let ready = delivery.takeReady(at: now)
         for session in ready {
             while delivery.take(session, WriteSlice.write, at: Self.now, { _ in }) {
                 guard session.isClosing || delivery.isUrgent(session) else {
@@ -117,6 +117,62 @@ import Wire
         }
         #expect(delivery.shedSlowReaders(at: Self.now).isEmpty && delivery.shedCount == 1)
         #expect(crowd[20].lane.outbox.backlog <= 100_000)
+    }
+
+    /// A large reply, which nobody else gets, is written at once; and whoever has requests that
+    /// wait for its outbox is written down to the soft limit after a tenth of a second, so that
+    /// they do not wait for as long as more comes than is written.
+    @Test mutating func repliesAndRequestsDoNotWaitAsLongAsEventsCome() {
+        // Nobody is ever near it, or would be written at once.
+        limits.outboxHard = 1 << 40
+        delivery = Delivery(limits)
+        let readers = Self.sessions(40)
+        let stream = Self.stream("busy", readers)
+        for _ in 0..<10 {
+            delivery.push(Self.event(stream, bytes: 20_000), to: stream.subscribers)
+        }
+        #expect(delivery.isOverfull(readers[39]) && !delivery.isUrgent(readers[39]))
+        let small = delivery.push(readers[38], own: Frame([0x20]), at: Self.now)
+        let reply = Frame(Array(repeating: 0x20, count: 50_000))
+        let large = delivery.push(readers[39], own: reply, at: Self.now)
+        #expect(!small && !large && delivery.takeToFlush().map(\.id) == [40])
+        #expect(delivery.isUrgent(readers[39]) && !delivery.isUrgent(readers[38]))
+        let written = turn().map(\.id)
+        #expect(written.contains(40) && !written.contains(39))
+        #expect(!delivery.isOverfull(readers[39]) && !delivery.isUrgent(readers[39]))
+
+        readers[20].postponed = [.frame(.decode(Array("{}".utf8), isBinary: false))]
+        var turns = 0
+        while delivery.isOverfull(readers[20]), turns < 200 {
+            delivery.push(Self.event(stream, bytes: 20_000), to: stream.subscribers)
+            _ = turn(at: Self.now.adding(Int64(10 * turns)))
+            turns += 1
+        }
+        #expect(10..<120 ~= turns && delivery.isOverfull(readers[21]))
+        #expect(delivery.takeResumable().map(\.id) == [21])
+    }
+
+    /// What is told beside messages, as often as it may come, does not keep them back; and a
+    /// message that is being written keeps back the next, unless the gateway drains.
+    @Test func onlyMessagesWaitForMessages() {
+        var limits = limits
+        limits.writeSlice = .tiny
+        let fanout = Fanout(limits, Clock(at: Self.now), nil)
+        let stream = Self.stream("crowd", Self.sessions(3))
+        func due(isDraining: Bool = false) -> Int {
+            fanout.pacing.touch(stream)
+            return fanout.pacing.takeDue(
+                isDraining: isDraining, fanout.delivery.sliced
+            ).count
+        }
+        fanout.send(Broadcast([0x20], .typing, of: stream), to: stream)
+        _ = fanout.delivery.takeReady(at: Self.now)
+        #expect(!fanout.delivery.sliced.isEmpty && due() == 1)
+        fanout.send(Self.event(stream), to: stream)
+        _ = fanout.delivery.takeReady(at: Self.now)
+        #expect(due() == 0 && due(isDraining: true) == 1)
+        while !fanout.delivery.takeReady(at: Self.now).isEmpty {}
+        #expect(due() == 1)
     }
 
     /// Whatever is pushed: what is small is written in its turn; the rest of a turn costs no more
