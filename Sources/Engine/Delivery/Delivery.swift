@@ -25,7 +25,7 @@ struct Delivery {
         fileprivate var isResumable = false
         /// Whether it is in `overfull`.
         fileprivate var isToBeShed = false
-        /// It is written until it is below the soft limit.
+        /// It is written until it is below half of the soft limit.
         fileprivate var isToBeFlushed = false
         /// When it was first written above the soft limit while requests were postponed.
         fileprivate var overfullSince: Timestamp?
@@ -114,7 +114,8 @@ struct Delivery {
     }
 
     /// Queues a part of a stream for all its subscribers.
-    /// - Returns: a place in `sliced` behind them, if it is written in slices.
+    /// - Returns: if it is written in slices, the place in `sliced` up to which the next message
+    ///   waits: theirs, or as far as the queue is long.
     @discardableResult
     mutating func push(_ event: Broadcast, to subscribers: [Stream.Subscriber]) -> Int? {
         var receivers = 0
@@ -183,8 +184,8 @@ struct Delivery {
     }
 
     /// Whether its requests have been postponed for long, since more comes for it than its turns
-    /// write. It is then written down to the soft limit, so that they are answered however much
-    /// comes.
+    /// write. It is then written down to half of the soft limit, so that they are answered however
+    /// much comes.
     private func hasWaited(_ session: Session, at now: Timestamp) -> Bool {
         guard !session.postponed.isEmpty, session.lane.outbox.bytes > softLimit else {
             return false
@@ -229,10 +230,10 @@ struct Delivery {
     }
 
     /// What waits for it is written on in this turn: with large replies, or if requests were
-    /// postponed for long, down to the soft limit; and where it is so much that the session could
-    /// be closed at the hard limit for having waited.
+    /// postponed for long, down to half of the soft limit; and where it is so much that the session
+    /// could be closed at the hard limit for having waited.
     func isUrgent(_ session: Session) -> Bool {
-        let limit = session.lane.isToBeFlushed ? softLimit : hardLimit / 2
+        let limit = session.lane.isToBeFlushed ? softLimit / 2 : hardLimit / 2
         return session.lane.outbox.bytes > limit
     }
 
@@ -254,10 +255,7 @@ struct Delivery {
             session.lane.outbox.takeSole(write) ?? session.lane.outbox.take(limit, write)
         journal?.wrote(session, from: waited, at: now)
         session.lane.lastSent = now
-        if session.lane.outbox.bytes <= softLimit {
-            session.lane.isToBeFlushed = false
-            session.lane.overfullSince = nil
-        }
+        noteFlushed(session)
         noteRoom(session)
         return !session.lane.outbox.isEmpty
     }
@@ -280,6 +278,13 @@ struct Delivery {
     mutating func leave(_ session: Session) {
         mark(session)
         isLeft = true
+    }
+
+    /// Half of the soft limit is room for what comes until its requests are taken up.
+    private func noteFlushed(_ session: Session) {
+        guard session.lane.outbox.backlog <= softLimit / 2 else { return }
+        session.lane.isToBeFlushed = false
+        session.lane.overfullSince = nil
     }
 
     // MARK: - Reports of sockets
@@ -309,6 +314,7 @@ struct Delivery {
         guard !session.isClosing else { return false }
         session.lane.isBlocked = unsent > 0
         if session.lane.isBlocked { return shed(session, at: now) }
+        noteFlushed(session)
         noteRoom(session)
         if !session.lane.outbox.isEmpty { mark(session) }
         return false

@@ -130,11 +130,13 @@ package struct Pacing {
         slices.time += time
         var left: [Stream] = []
         for stream in spoken {
-            guard sliced.isPast(stream.pace.slicedUpTo) else {
+            let isSliced = stream.pace.slicedUpTo > 0
+            // Where nothing was written, only what was sliced is over; the rest is in flight.
+            guard sliced.isPast(stream.pace.slicedUpTo), sessions > 0 || isSliced else {
                 left.append(stream)
                 continue
             }
-            let written = stream.pace.slicedUpTo > 0 ? slices : (sessions, time)
+            let written = isSliced ? slices : (sessions, time)
             stream.pace.slicedUpTo = 0
             stream.pace.isSpoken = false
             // A rest that is not over stays: only messages change it, not other events.

@@ -6,7 +6,8 @@ package struct WriteSlice: Sendable {
     package var small = 16 << 10
     /// An event to more subscribers than this goes to them in slices.
     package var crowd = 128
-    /// The cost of the writes of one turn that are sliced; more by at most one write.
+    /// The cost of the writes of one turn that are sliced; more by at most one write, or by what
+    /// one session has above its soft limit whose requests have waited for long.
     package var budget = 512 << 10
 
     /// The most bytes of one write.

@@ -235,9 +235,11 @@ extension RequestDesk {
             !isLive || $0.rev <= position || $0.deadline <= now
         }
         guard !due.isEmpty else { return }
-        // The change is sent first, and pacing may delay it.
+        // The change is sent first, and pacing may delay it; what was just sent delays nothing.
         let isDraining = connections.isDraining
-        if isLive, fanout.pacing.rests(stream, isDraining: isDraining, fanout.delivery.sliced) {
+        if isLive, stream.outgoing.told != position,
+            fanout.pacing.rests(stream, isDraining: isDraining, fanout.delivery.sliced)
+        {
             return fanout.touch(stream)
         }
         stream.waits.replies.removeAll { !isLive || $0.rev <= position || $0.deadline <= now }

@@ -73,6 +73,17 @@ import Wire
         #expect(!pacing.rests(stream, isDraining: false))
     }
 
+    /// Its event is in flight, or in outboxes whose sockets are: nothing was written yet.
+    @Test mutating func aTurnThatWritesNothingEndsNoFanOut() {
+        let stream = Self.stream()
+        stream.pace.noteFanOut(of: 2)
+        pacing.noteSpoken(stream)
+        pacing.wrote(0, in: .zero, at: .seconds(10))
+        #expect(pacing.isSlicing && !pacing.rests(stream, isDraining: false))
+        pacing.wrote(2, in: .milliseconds(4), at: .seconds(10))
+        #expect(!pacing.isSlicing && pacing.rests(stream, isDraining: false))
+    }
+
     @Test mutating func whoWasBusyRestsTwiceAsLongAsTheWritingTook() {
         let stream = Self.stream()
         speak(stream, messages: 2)
