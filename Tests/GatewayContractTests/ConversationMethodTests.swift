@@ -168,6 +168,10 @@ extension DefaultGateway {
                 #expect(view["participantCount"] == 100)
             }
             try gateway.api().add("one-more", to: id)
+            // The call is answered when the origin has the change; the gateway hears of it then.
+            _ = try client.nextEvent("conversation") {
+                $0["conversation"]["participantCount"] == 101
+            }
             for view in try views() {
                 #expect(view["participants"] == .null && view["participantCount"] == 101)
             }
