@@ -156,6 +156,7 @@ package struct Configuration: Sendable, Equatable {
     package struct Fanout: Sendable, Equatable {
         package var loops = 0
         package var pacing = 1.0
+        package var gather: Milliseconds = 1
         package var ioUring = false
     }
 

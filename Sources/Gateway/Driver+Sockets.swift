@@ -21,6 +21,7 @@ extension Driver: ServerDelegate {
     }
 
     func hear(_ session: SessionID, _ frame: RequestFrame) {
+        gathering.noteRequest(at: instruments.clock.instant)
         engine.received(session, frame, at: now())
         // Applied before the session's next frame is read.
         for (session, isThrottled) in engine.takeThrottles() {

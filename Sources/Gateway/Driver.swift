@@ -20,6 +20,8 @@ final class Driver {
     let http: HTTPDesk
     let slowReads: SlowReads
     private let alarm: TurnAlarm
+    private let loop: ServiceLoop
+    var gathering: Gathering
     private var ticks = 0
 
     init(
@@ -41,6 +43,8 @@ final class Driver {
             }, at: instruments.clock.started)
         turns = TurnRunner(engine)
         alarm = TurnAlarm(loop, instruments.clock)
+        self.loop = loop
+        gathering = Gathering(longest: .milliseconds(configuration.fanout.gather))
         calls = OriginCalls(upstream, inbox, turns, instruments)
         output = SocketOutput(server, engine.sockets)
         board = StatusBoard(engine, server, upstream, cache, entrance, instruments)
@@ -63,9 +67,16 @@ final class Driver {
     func endTurn() {
         let began = ContinuousClock.now
         instruments.measurements.began()
-        alarm.set(turns.run(self))
+        let wake = turns.run(self)
+        alarm.set(wake)
         output.sides?.send()
         instruments.measurements.ended(began, at: .now)
+        if wake != .now, !instruments.measurements.isAwaiting, !engine.isDraining,
+            let time = gathering.turnEnded(at: instruments.clock.instant)
+        {
+            instruments.measurements.gathered()
+            loop.pause(for: time)
+        }
     }
 
     /// Takes an answer from the slow reads' thread.
@@ -108,6 +119,7 @@ final class Driver {
         instruments.log.adopt(configuration.log.level)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
         engine.adopt(Limits(configuration))
+        gathering.adopt(longest: .milliseconds(configuration.fanout.gather))
         calls.upstream.adopt(engine.limits.log)
         hangDoor()
     }

@@ -1,4 +1,5 @@
 import CWebSockets
+import Glibc
 
 /// The libev loop and the libwebsockets context on it. Owns both C objects; watchers, virtual hosts
 /// and sockets must be gone, or be destroyed with the context, when it closes.
@@ -11,6 +12,8 @@ package final class EventLoop {
     /// The `lws_context`, for virtual hosts.
     package let context: OpaquePointer
     private var isContextDestroyed = false
+    /// How long the next turn waits before it looks for events at all; a signal ends that.
+    var pause: Duration?
 
     /// - Parameter descriptors: The number of descriptors for which the library allocates tables;
     ///   nil for as many as the process may open.
@@ -36,6 +39,12 @@ package final class EventLoop {
 
     /// Runs the handlers that are ready. If none is, waits, unless `waiting` is false.
     func turn(waiting: Bool) {
+        if let pause {
+            self.pause = nil
+            let (seconds, attoseconds) = pause.components
+            var rest = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+            nanosleep(&rest, nil)
+        }
         ev_run(events, Int32(waiting ? EVRUN_ONCE : EVRUN_NOWAIT))
     }
 

@@ -124,6 +124,13 @@ package final class ServiceLoop: @unchecked Sendable {
         precondition(owner == 0 || owner == UInt(pthread_self()), "not on the loop thread")
     }
 
+    /// Has the next turn begin after that time, and none before, whatever comes in meanwhile. To be
+    /// called while a turn ends.
+    package func pause(for time: Duration) {
+        preconditionOnLoop()
+        eventLoop.pause = time
+    }
+
     /// Marks the turn as one with work, which ends with `onTurnEnd`.
     package func noteWork() {
         hadWork = true

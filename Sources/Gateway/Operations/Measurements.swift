@@ -22,12 +22,12 @@ final class Measurements {
 
     /// Changes delivered by the upstream.
     private(set) var changes = 0
+    /// Times that the loop waited for more requests.
+    private(set) var gathers = 0
     /// Questions that the origin did not answer.
     private(set) var failedFetches = 0
-    /// The cache's committed transactions, the writes in them, and the failed transactions.
-    private(set) var commits = 0
-    private(set) var writes = 0
-    private(set) var failedCommits = 0
+    /// The cache's transactions.
+    private(set) var commits = Snapshot.Commits(count: 0, writes: 0, failed: 0)
 
     /// Start times of calls in flight, by token. Calls beyond the limit are not timed; it is above
     /// what the upstreams queue.
@@ -62,7 +62,13 @@ final class Measurements {
         arrivedBefore = 0
     }
 
+    /// The loop waits for more requests.
+    func gathered() { gathers += 1 }
+
     // MARK: - What the upstream is asked for
+
+    /// Whether the upstream has not answered yet, as far as it is known here.
+    var isAwaiting: Bool { !underWay.isEmpty }
 
     /// A question or an operation goes to the upstream.
     func asked(_ token: UInt64) {
@@ -94,10 +100,10 @@ final class Measurements {
     func committed(_ count: Int, since: Instant, isInFile: Bool) {
         commit.observe(.now - since)
         if isInFile {
-            commits += 1
-            writes += count
+            commits.count += 1
+            commits.writes += count
         } else {
-            failedCommits += 1
+            commits.failed += 1
         }
     }
 }

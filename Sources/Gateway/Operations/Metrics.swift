@@ -15,7 +15,7 @@ enum Metrics {
         text.service(snapshot)
         text.process(snapshot)
         text.origin(snapshot, measurements, gaps)
-        text.clients(snapshot)
+        text.clients(snapshot, measurements)
         text.times(measurements)
         text.accounting(snapshot)
         text.storage(snapshot, measurements)
@@ -156,7 +156,7 @@ extension Exposition {
             measurements.operation)
     }
 
-    fileprivate mutating func clients(_ snapshot: Snapshot) {
+    fileprivate mutating func clients(_ snapshot: Snapshot, _ measurements: Measurements) {
         gauge("gapless_connections", "Connected clients.", snapshot.clients.sessions)
         gauge("gapless_subscriptions", "Subscriptions to messages.", snapshot.clients.subscriptions)
         gauge(
@@ -206,6 +206,10 @@ extension Exposition {
             "gapless_awaits_in_vain_total",
             "Of these, those in which it did not come within a millisecond.",
             snapshot.figures.pacing.awaitedInVain)
+        counter(
+            "gapless_gathers_total",
+            "Times that the loop waited after a turn, for more requests to share the next one.",
+            measurements.gathers)
     }
 
     fileprivate mutating func accounting(_ snapshot: Snapshot) {

@@ -79,8 +79,7 @@ final class StatusBoard {
     private var commits: Snapshot.Commits {
         let measured = instruments.measurements
         guard let writer = (upstream as? Embedded)?.figures else {
-            return Snapshot.Commits(
-                count: measured.commits, writes: measured.writes, failed: measured.failedCommits)
+            return measured.commits
         }
         return Snapshot.Commits(
             count: writer.commits, writes: writer.rows, failed: writer.rollbacks)
