@@ -1,4 +1,5 @@
 import Glibc
+import Ports
 import SQLite
 import Synchronization
 
@@ -146,8 +147,6 @@ final class FilePlace: Sendable {
     private static func print(of descriptor: Int32) -> UInt64 {
         var bytes = [UInt8](repeating: 0, count: looked)
         let count = pread(descriptor, &bytes, looked, 0)
-        return bytes.prefix(max(0, count)).reduce(14_695_981_039_346_656_037) {
-            ($0 ^ UInt64($1)) &* 1_099_511_628_211
-        }
+        return bytes.prefix(max(0, count)).fnv1a()
     }
 }

@@ -100,18 +100,12 @@ package struct ListDigest: Sendable, Hashable {
         return hash
     }
 
-    /// FNV-1a: no protection against chosen input is needed, since marks are random and the
-    /// server's.
+    /// No protection against chosen input is needed, since marks are random and the server's.
     private struct Hash {
-        private var state: UInt64 = 14_695_981_039_346_656_037
+        private var state = EmptyCollection<UInt8>().fnv1a()
 
         mutating func append(_ text: String) {
-            for byte in text.utf8 { append(byte) }
-            append(0)
-        }
-
-        private mutating func append(_ byte: UInt8) {
-            state = (state ^ UInt64(byte)) &* 1_099_511_628_211
+            state = CollectionOfOne(0).fnv1a(after: text.utf8.fnv1a(after: state))
         }
 
         /// Each bit depends on each byte.

@@ -79,6 +79,23 @@ import Wire
         #expect(now.differs(from: old, at: "c"))
     }
 
+    /// Clients hold tokens of the versions before, which are to be compared with those of this one.
+    @Test func aTokenIsTheSameInEveryVersion() {
+        let entries = [
+            Entry(id: "c1", head: Head(epoch: "e", seq: 9, rev: 7, mark: "0a1b"), lastRead: 3),
+            Entry(id: "c2", head: Head(epoch: "e", seq: 1, rev: 1, mark: "ff"), lastRead: 0),
+        ]
+        #expect(Self.digest(entries).text == "2.~hysYFH5eMZCexHqCK89gnM")
+    }
+
+    /// The vectors of its authors.
+    @Test func theHashIsFNV1a() {
+        #expect("".utf8.fnv1a() == 0xCBF2_9CE4_8422_2325)
+        #expect("a".utf8.fnv1a() == 0xAF63_DC4C_8601_EC8C)
+        #expect("foobar".utf8.fnv1a() == 0x8594_4171_F739_67E8)
+        #expect("bar".utf8.fnv1a(after: "foo".utf8.fnv1a()) == "foobar".utf8.fnv1a())
+    }
+
     @Test func anOrderIsNone() {
         var random = SplitMix64(seed: 9)
         let entries = Self.entries(50, &random)

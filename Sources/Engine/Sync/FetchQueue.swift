@@ -63,11 +63,7 @@ struct FetchQueue {
     private static let headsLimit = 100
 
     /// - Parameter instance: letters and digits that no other process uses.
-    init(instance: String) {
-        noise = instance.utf8.reduce(14_695_981_039_346_656_037) {
-            ($0 ^ UInt64($1)) &* 1_099_511_628_211
-        }
-    }
+    init(instance: String) { noise = instance.utf8.fnv1a() }
 
     private(set) var inFlight = 0
 

@@ -109,7 +109,5 @@ struct IDMarks {
     /// one.
     func mayHave(_ id: String) -> Bool { marks.contains(Self.mark(id)) }
 
-    private static func mark(_ id: String) -> UInt64 {
-        id.utf8.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-    }
+    private static func mark(_ id: String) -> UInt64 { id.utf8.fnv1a() }
 }

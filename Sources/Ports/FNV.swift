@@ -1,0 +1,10 @@
+/// FNV-1a, a hash of 64 bits that is the same in every process, on every machine and in every
+/// version: clients hold some of these hashes. It is no protection against chosen input: whoever
+/// wants to finds two inputs with one hash.
+extension Sequence<UInt8> {
+    /// The hash of the bytes.
+    /// - Parameter start: the hash of what comes before them.
+    @inlinable package func fnv1a(after start: UInt64 = 14_695_981_039_346_656_037) -> UInt64 {
+        reduce(start) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+    }
+}
