@@ -173,10 +173,11 @@ struct Delivery {
             session.lane.place = 0
             guard session.lane.isReady else { continue }
             let bytes = session.lane.outbox.bytes
-            cost += WriteSlice.cost(of: bytes)
             if hasWaited(session, at: now) {
                 session.lane.isToBeFlushed = true
-                cost += bytes - softLimit
+                cost += WriteSlice.cost(of: bytes, downTo: softLimit / 2)
+            } else {
+                cost += WriteSlice.cost(of: bytes)
             }
             ready.append(session)
         }

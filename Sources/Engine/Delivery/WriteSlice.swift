@@ -7,7 +7,7 @@ package struct WriteSlice: Sendable {
     /// An event to more subscribers than this goes to them in slices.
     package var crowd = 128
     /// The cost of the writes of one turn that are sliced; more by at most one write, or by what
-    /// one session has above its soft limit whose requests have waited for long.
+    /// one session has above half of its soft limit whose requests have waited for long.
     package var budget = 512 << 10
 
     /// The most bytes of one write.
@@ -28,6 +28,12 @@ package struct WriteSlice: Sendable {
 
     /// The cost of a write of an outbox with so many bytes.
     static func cost(of bytes: Int) -> Int { perWrite + min(bytes, write) }
+
+    /// The cost of as many writes of it as leave at most `rest` bytes.
+    static func cost(of bytes: Int, downTo rest: Int) -> Int {
+        let writes = (bytes - rest + write - 1) / write
+        return writes * perWrite + min(bytes, writes * write)
+    }
 }
 
 /// The sessions whose writes are sliced, in the order in which they came. Each has a place, counted

@@ -155,6 +155,37 @@ import Wire
         #expect(readers[20].lane.outbox.bytes <= limits.outboxSoft / 2)
     }
 
+    /// Those who are flushed together because their requests have waited are counted with all that
+    /// goes out for them, down to half of the soft limit.
+    @Test mutating func whatAFlushWritesCountsInFull() {
+        limits.outboxHard = 1 << 40
+        limits.outboxSoft = 400_000
+        limits.writeSlice.budget = 300_000
+        delivery = Delivery(limits)
+        let readers = Self.sessions(20)
+        let stream = Self.stream("busy", readers)
+        for reader in readers {
+            reader.postponed = [.frame(.decode(Array("{}".utf8), isBinary: false))]
+        }
+        var flushes = 0
+        for step in 0..<200 {
+            for reader in readers where reader.lane.outbox.bytes <= limits.outboxSoft {
+                while reader.lane.outbox.bytes < limits.outboxSoft + 10_000 {
+                    delivery.push(reader, Self.event(stream, bytes: 1000))
+                }
+            }
+            let before = readers.map(\.lane.outbox.bytes)
+            let written = turn(at: Self.now.adding(Int64(50 * step))).map(\.id)
+            let costs = written.map { id in
+                let (at, left) = (Int(id) - 1, readers[Int(id) - 1].lane.outbox.bytes)
+                if before[at] - left > 2 * WriteSlice.write { flushes += 1 }
+                return before[at] - left
+            }
+            #expect(!costs.isEmpty && costs.dropLast().reduce(0, +) < slice.budget, "\(costs)")
+        }
+        #expect(flushes > 100)
+    }
+
     /// What is told beside messages, as often as it may come, does not keep them back; and a
     /// message that is being written keeps back the next, unless the gateway drains.
     @Test func onlyMessagesWaitForMessages() {
