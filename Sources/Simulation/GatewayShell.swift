@@ -53,12 +53,14 @@ final class GatewayShell {
 
     // MARK: - The turn
 
-    /// Runs turns of the gateway until none is due at once.
-    func endTurn(_ gateway: Gateway) throws(Violation) {
+    /// Runs turns of the gateway until none is due at once, or so many.
+    func endTurn(_ gateway: Gateway, most: Int = .max) throws(Violation) {
         clock.advance(to: run.now)
         var count = 0
         var wake = Wake.now
-        while wake == .now, let turns = gateway.turns, let turn = GatewayTurn(self, gateway) {
+        while wake == .now, count < most, let turns = gateway.turns,
+            let turn = GatewayTurn(self, gateway)
+        {
             count += 1
             try require(count < 1000, "the engine always has more to do at once")
             gateway.act.effects = 0

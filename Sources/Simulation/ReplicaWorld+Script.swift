@@ -46,6 +46,16 @@ extension ReplicaWorld {
         for _ in 0..<turns { try step() }
     }
 
+    /// One turn of a gateway and of its sockets, in no time: what waits for a later turn waits, so
+    /// that other things may come before it. An answer to a write comes before its event.
+    package func turn(of gateway: Int = 0) throws(Violation) {
+        let gateway = gateways[gateway]
+        shell.deliverFeed(gateway)
+        shell.write(gateway)
+        try shell.endTurn(gateway, most: 1)
+        try connections.readSockets()
+    }
+
     package func hold(_ parts: Part...) { shell.script.held.formUnion(parts) }
 
     package func release(_ parts: Part...) throws(Violation) {
@@ -91,6 +101,19 @@ extension ReplicaWorld {
             perform(.send(conversation: conversation, [message]), by: .server)
         }
         try pass()
+    }
+
+    /// Has the backend send a message, without a turn.
+    package func sayUnheard(_ body: String, to conversation: String = "c1") {
+        let message = NewMessage(author: users[0], content: MessageContent(body: body))
+        perform(.send(conversation: conversation, [message]), by: .server)
+    }
+
+    /// Has a client send a message, without a turn.
+    package func send(_ client: Int, _ body: String, to conversation: String = "c1") {
+        connections.send(
+            client,
+            clients[client].call("sendMessage", conversation) { $0.member("body", string: body) })
     }
 
     /// Edits or deletes the message with this seq.
