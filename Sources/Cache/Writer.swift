@@ -18,54 +18,6 @@ package struct WriterFigures: Sendable, Hashable {
     package var rollbacks = 0
 }
 
-/// How the users of a writer take turns.
-@usableFromInline package struct WriterPace: Sendable {
-    /// How long a batch accepts further jobs: a new job waits for that, for the commit, and then
-    /// for a turn of each other user.
-    @usableFromInline package var slice = Duration.milliseconds(5)
-    /// The time allowed per row: a job that takes longer than its weight costs its user more.
-    @usableFromInline package var row = Duration.microseconds(30)
-    /// Whether the threads that submit have one core, which is the writer's too: a small batch is
-    /// then written by the thread that submits it, since a second thread would only wait for the
-    /// same core. See `Writer.submit`.
-    package var isOnOneCore: Bool
-    /// A transaction of a small batch that takes longer has waited for the disk: the thread that
-    /// submits, on which others depend, must not wait with it.
-    package var prompt = Duration.milliseconds(2)
-    /// For how many times as long the writer's own thread writes after such a one: the thread that
-    /// submits waits for the disk a hundredth of its time at most.
-    package var caution = 100
-
-    package init(isOnOneCore: Bool = false) { self.isOnOneCore = isOnOneCore }
-}
-
-/// Measures what the jobs of a writer cost.
-@usableFromInline struct WriterMeter {
-    @usableFromInline let pace: WriterPace
-    private var account = CostAccount()
-    private let origin = ContinuousClock.now
-
-    init(_ pace: WriterPace) { self.pace = pace }
-
-    /// The time on the meter's clock.
-    @usableFromInline var instant: Duration { ContinuousClock.now - origin }
-
-    /// A batch begins.
-    @usableFromInline mutating func begin(at instant: Duration) {
-        account.begin(at: instant, ThreadUsage.current)
-    }
-
-    /// A short job was done.
-    @usableFromInline mutating func passed(at instant: Duration) {
-        account.passed(at: instant, ThreadUsage.current)
-    }
-
-    /// The cost of a job that seemed long.
-    @usableFromInline mutating func cost(from start: Duration, to end: Duration) -> Duration {
-        account.cost(from: start, to: end, ThreadUsage.current)
-    }
-}
-
 /// The one writer of a database file. Any thread submits jobs to a bounded queue, in which users
 /// take turns; the writer runs the waiting jobs in one transaction (group commit) until a slice is
 /// over, and reports them after the commit: the busier it is, the more jobs share the cost of a
@@ -118,12 +70,13 @@ package struct WriterFigures: Sendable, Hashable {
     /// A writer with a connection of its own.
     /// - Parameters:
     ///   - pace: how users take turns.
+    ///   - clock: what jobs are measured by.
     ///   - onWritable: called on the writer's queue when `isWritable` changes, with the failure;
     ///     with nil when the file is writable again.
     ///   - makeWork: makes the object that runs the jobs, with the connection that it is to use.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
-        _ store: Store, pace: WriterPace = WriterPace(),
+        _ store: Store, pace: WriterPace = WriterPace(), clock: WriterClock = .system(),
         onWritable: @escaping @Sendable (CacheError?) -> Void,
         makeWork: (Connection) throws(CacheError) -> Work
     ) throws(CacheError) {
@@ -132,7 +85,7 @@ package struct WriterFigures: Sendable, Hashable {
         _ = try connection.integer("PRAGMA wal_autocheckpoint = 0")
         transactions = try Transactions(connection)
         self.onWritable = onWritable
-        meter = WriterMeter(pace)
+        meter = WriterMeter(pace, clock)
         waiting = Mutex(Waiting(caller: CallersCommits(pace)))
         place = store.place
         checkpoints = Checkpoints(store)

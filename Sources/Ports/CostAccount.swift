@@ -44,7 +44,8 @@ package struct CostAccount {
         }
     }
 
-    /// A short piece of the stretch was done.
+    /// A short piece of the stretch was done. What it ran is not to be charged to a long one behind
+    /// it, which may have lost its core.
     package mutating func passed(at instant: Duration, _ usage: () -> ThreadUsage) {
         guard let last = base?.instant, instant - last > Self.step else { return }
         base = (instant, usage())
