@@ -3,8 +3,9 @@ import Glibc
 
 /// Makes ids for messages and conversations that come without one, in the form of a ULID: 26
 /// characters of Crockford's base 32, 48 bits of time and 80 random ones. Ids of one source rise,
-/// within a millisecond too, so they sort in the order in which they were made. A value; its owner
-/// keeps it on one thread.
+/// within a millisecond too, so they sort in the order in which they were made. A value, which its
+/// owner keeps on one thread: a copy goes on with the same ids, as long as the random numbers last
+/// that both have.
 struct IdentifierSource {
     private static let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
