@@ -321,10 +321,11 @@ extension ConfigurationKey {
                 + " a single message, is written at once. 0: nothing is delayed."),
         .init(
             "fanout.gather", \.fanout.gather, .duration(0...10), reloads: true,
-            "Under load, how long the gateway leaves its sockets unread after a turn, so that the"
-                + " requests that come meanwhile share a commit and a wake-up. It waits only while"
-                + " a turn takes less than that, and where waiting was measured to bring several"
-                + " requests together; a gateway that is idle never waits. 0: it never waits."),
+            "With the embedded log and one loop, under load: how long the gateway leaves its"
+                + " sockets unread after a turn, so that the requests that come meanwhile share a"
+                + " commit and a wake-up. It waits only while a turn takes less than that, and"
+                + " where waiting was measured to bring more requests to a turn and as many a"
+                + " second; a gateway that is idle never waits. 0: it never waits."),
         .init(
             "fanout.io_uring", \.fanout.ioUring, .flag,
             "Writes to the subscribers of a conversation by io_uring, one call of the kernel for"

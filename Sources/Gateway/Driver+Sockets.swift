@@ -44,6 +44,7 @@ extension Driver: ServerDelegate {
     func admit(_ request: RequestHead) -> Admission { entrance.door.admit(request) }
 
     func request(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        gathering.noteRequest(at: instruments.clock.instant)
         http.answer(request, responder)
     }
 }

@@ -44,7 +44,7 @@ final class Driver {
         turns = TurnRunner(engine)
         alarm = TurnAlarm(loop, instruments.clock)
         self.loop = loop
-        gathering = Gathering(longest: .milliseconds(configuration.fanout.gather))
+        gathering = Gathering(longest: Self.gathering(configuration, cache))
         calls = OriginCalls(upstream, inbox, turns, instruments)
         output = SocketOutput(server, engine.sockets)
         board = StatusBoard(engine, server, upstream, cache, entrance, instruments)
@@ -71,12 +71,26 @@ final class Driver {
         alarm.set(wake)
         output.sides?.send()
         instruments.measurements.ended(began, at: .now)
-        if wake != .now, !instruments.measurements.isAwaiting, !engine.isDraining,
-            let time = gathering.turnEnded(at: instruments.clock.instant)
-        {
-            instruments.measurements.gathered()
-            loop.pause(for: time)
-        }
+        gather(until: wake)
+    }
+
+    /// Waits for more requests, unless something is due.
+    private func gather(until wake: Wake) {
+        let now = instruments.clock.instant
+        guard wake != .now, !instruments.measurements.isAwaiting, !engine.isDraining,
+            var time = gathering.turnEnded(at: now)
+        else { return }
+        if case .at(let instant) = wake { time = min(time, instant - now) }
+        guard time > .zero else { return }
+        instruments.measurements.gathered()
+        loop.pause(for: time)
+    }
+
+    /// How long the loop may wait for more requests. With an origin elsewhere, answers and events
+    /// come on their own and would wait with them; with several loops, each brings what it has.
+    private static func gathering(_ configuration: Configuration, _ cache: CacheFile) -> Duration {
+        let isAlone = cache.replica == nil && WorkerLoops.count(configuration.fanout.loops) == 1
+        return isAlone ? .milliseconds(configuration.fanout.gather) : .zero
     }
 
     /// Takes an answer from the slow reads' thread.
@@ -119,7 +133,7 @@ final class Driver {
         instruments.log.adopt(configuration.log.level)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
         engine.adopt(Limits(configuration))
-        gathering.adopt(longest: .milliseconds(configuration.fanout.gather))
+        gathering.adopt(longest: Self.gathering(configuration, cache))
         calls.upstream.adopt(engine.limits.log)
         hangDoor()
     }

@@ -12,7 +12,8 @@ package final class EventLoop {
     /// The `lws_context`, for virtual hosts.
     package let context: OpaquePointer
     private var isContextDestroyed = false
-    /// How long the next turn waits before it looks for events at all; a signal ends that.
+    /// How long the next turn waits before it looks for events at all. A signal of this thread ends
+    /// that.
     var pause: Duration?
 
     /// - Parameter descriptors: The number of descriptors for which the library allocates tables;

@@ -35,6 +35,9 @@ final class Mailbox: Sendable {
         if isFirst { bell.withLock { $0.wake?() } }
     }
 
+    /// Whether no job waits.
+    var isEmpty: Bool { state.withLock { $0.jobs.isEmpty } }
+
     /// Takes the waiting jobs; reuses the memory of `spare` for later ones.
     func take(into spare: inout [Job]) {
         spare.removeAll(keepingCapacity: true)

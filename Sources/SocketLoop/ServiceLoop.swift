@@ -124,8 +124,8 @@ package final class ServiceLoop: @unchecked Sendable {
         precondition(owner == 0 || owner == UInt(pthread_self()), "not on the loop thread")
     }
 
-    /// Has the next turn begin after that time, and none before, whatever comes in meanwhile. To be
-    /// called while a turn ends.
+    /// Has the next turn begin after that time, whatever comes in meanwhile, unless something is
+    /// left for it already. To be called while a turn ends.
     package func pause(for time: Duration) {
         preconditionOnLoop()
         eventLoop.pause = time
@@ -163,6 +163,8 @@ package final class ServiceLoop: @unchecked Sendable {
         onTurnEnd?()
         // What the driver abandoned is closed now, and reported in a turn of its own, at once.
         settle()
+        // What is here already does not wait.
+        if eventLoop.pause != nil, hadWork || !mailbox.isEmpty { eventLoop.pause = nil }
     }
 
     private func settle() {

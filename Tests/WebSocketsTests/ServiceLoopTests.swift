@@ -51,6 +51,38 @@ import Testing
         #expect(seen.count == 2 && seen[1] > seen[0])
     }
 
+    @Test func whatComesDuringAPauseHasOneTurn() throws {
+        let server = try TestServer()
+        let turns = Mutex<[Int]>([])
+        let (paused, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        server.loop.post {
+            server.loop.pause(for: .milliseconds(300))
+            paused.signal()
+        }
+        paused.wait()
+        // By then the turn is over, and the loop waits.
+        Thread.sleep(forTimeInterval: 0.05)
+        for _ in 0..<3 {
+            server.loop.post {
+                turns.withLock { $0.append(server.echo.turns) }
+                done.signal()
+            }
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+        for _ in 0..<3 { done.wait() }
+        #expect(Set(turns.withLock { $0 }).count == 1)
+    }
+
+    @Test func aLoopWithSomethingLeftDoesNotPause() throws {
+        let server = try TestServer()
+        let done = DispatchSemaphore(value: 0)
+        server.loop.post {
+            server.loop.post { done.signal() }
+            server.loop.pause(for: .seconds(120))
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+    }
+
     @Test func aTimerCallsAgainAndAgain() throws {
         let server = try TestServer()
         let count = Mutex(0)

@@ -6,16 +6,17 @@
 /// It waits only where that was measured to help:
 /// - Never when idle: what comes after a pause is served at once.
 /// - Never when a turn takes as long as the wait would: requests gather by themselves then.
-/// - Not when clients wait for their answers before they go on. Then the wait brings no more
-///   requests, only fewer of them a second; a trial shows it, and the next trial comes later.
+/// - Not when clients wait for their answers before they go on. Then the wait brings fewer requests
+///   a second; a trial shows it, and the next trial comes later.
 ///
-/// So the rate of requests is measured without waits (`watching`), then with them (`waiting`), and
-/// compared. A request is delayed by `longest` at most.
+/// So the requests a second, and those of a turn, are measured without waits (`watching`), then
+/// with them (`waiting`), and compared. Only sums are compared: a client that waits for its answers
+/// beside a busy crowd is delayed as the crowd is, by `longest` a request.
 ///
 /// The driver owns it, and tells it of requests and turns.
 package struct Gathering {
     private enum Phase {
-        /// No waits: the rate of the requests is measured.
+        /// No waits: measures what comes without them.
         case watching
         /// Waits, first on trial.
         case waiting
@@ -27,18 +28,22 @@ package struct Gathering {
         var turns = 0
         var requests = 0
 
+        func age(at instant: Duration) -> Duration { instant - began }
+
         /// Requests a second.
         func rate(at instant: Duration) -> Double {
-            Double(requests) / max(1e-6, (instant - began) / .seconds(1))
+            Double(requests) / max(1e-6, age(at: instant) / .seconds(1))
         }
+
+        var requestsOfATurn: Double { Double(requests) / Double(max(1, turns)) }
     }
 
     /// The longest wait; zero: none.
     private var longest: Duration
     private var phase = Phase.watching
     private var sample = Sample()
-    /// Requests a second without waits.
-    private var rate = 0.0
+    /// Requests a second and a turn, without waits.
+    private var usual = (rate: 0.0, ofATurn: 0.0)
     /// Samples of waiting that helped, since the last one of watching.
     private var helped = 0
     /// Whether the last sample of waiting did not help, for the first time.
@@ -51,18 +56,20 @@ package struct Gathering {
     private var began = Duration.zero
     private var lastTurn = Duration.zero
 
-    /// A sample of watching has this many requests.
-    private static let watched = 32
+    /// A sample of watching has this many requests, so that chance makes a difference of 6 %, and
+    /// takes this long, so that one burst is none.
+    private static let watched = (requests: 256, time: Duration.milliseconds(20))
     /// Requests within the longest wait, on average, from which on some would meet.
     private static let leastMet = 0.3
     /// A sample of waiting has this many turns; a trial is looked at after the first few.
-    private static let waited = (turns: 24, first: 8)
-    /// How many requests a turn must have with waits, on average.
+    private static let waited = (turns: 96, first: 8)
+    /// How many times as many requests a turn must have with waits.
     private static let least = 1.2
     /// Beneath this part of the rate without waits, waits have driven requests away.
-    private static let leastRate = (first: 0.5, then: 0.65)
+    private static let leastRate = (first: 0.5, then: 0.85)
     /// Samples of waiting until the rate is measured without waits again.
     private static let mostHelped = 16
+    /// With requests that come faster than it pays to try, a trial comes once in 65,000.
     private static let longestPause = 256
     /// A gateway without a turn for this long is idle.
     private static let idle = Duration.milliseconds(50)
@@ -70,11 +77,14 @@ package struct Gathering {
     /// - Parameter longest: how long the loop leaves its sockets unread at most; zero: never.
     package init(longest: Duration) { self.longest = longest }
 
-    /// The configuration was reloaded.
-    package mutating func adopt(longest: Duration) { self.longest = longest }
+    /// The configuration was reloaded: what was measured was measured with another wait.
+    package mutating func adopt(longest: Duration) {
+        if longest != self.longest { self = Gathering(longest: longest) }
+    }
 
-    /// A client's request came in.
+    /// A request came in.
     package mutating func noteRequest(at instant: @autoclosure () -> Duration) {
+        guard longest > .zero else { return }
         if requests == 0 { began = instant() }
         requests += 1
     }
@@ -83,7 +93,7 @@ package struct Gathering {
     /// - Parameter instant: now, on a steady clock.
     /// - Returns: how long to leave the sockets unread; nil: not at all.
     package mutating func turnEnded(at instant: Duration) -> Duration? {
-        guard longest > .zero, requests > 0 else { return nil }
+        guard requests > 0 else { return nil }
         if began - lastTurn > Self.idle { watch(at: began) }
         lastTurn = instant
         sample.turns += 1
@@ -97,17 +107,19 @@ package struct Gathering {
     private mutating func judge(at instant: Duration) {
         switch phase {
         case .watching:
-            guard sample.requests >= Self.watched else { return }
-            rate = sample.rate(at: instant)
+            guard sample.requests >= Self.watched.requests,
+                sample.age(at: instant) >= Self.watched.time
+            else { return }
+            usual = (sample.rate(at: instant), sample.requestsOfATurn)
             sample = Sample(began: instant)
-            guard rate * (longest / .seconds(1)) >= Self.leastMet else { return }
+            guard usual.rate * (longest / .seconds(1)) >= Self.leastMet else { return }
             if pause > 0 {
                 pause -= 1
             } else {
                 phase = .waiting
             }
         case .waiting:
-            let share = sample.rate(at: instant) / rate
+            let share = sample.rate(at: instant) / usual.rate
             if helped == 0, sample.turns == Self.waited.first,
                 !isGathering || share < Self.leastRate.first
             {
@@ -126,7 +138,7 @@ package struct Gathering {
     }
 
     private var isGathering: Bool {
-        Double(sample.requests) >= Self.least * Double(sample.turns)
+        sample.requestsOfATurn >= Self.least * usual.ofATurn
     }
 
     private mutating func giveUp(at instant: Duration) {
