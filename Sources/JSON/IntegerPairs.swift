@@ -23,9 +23,15 @@ enum IntegerPairs {
     }
 
     /// Skips pairs, and their commas, as long as another element follows.
-    static func skip(in text: Span<UInt8>, at: inout Int) {
+    /// - Returns: how many.
+    static func skip(in text: Span<UInt8>, at: inout Int) -> Int {
         var here = at
-        while next(in: text, at: &here) != nil, comma(in: text, at: &here) { at = here }
+        var count = 0
+        while next(in: text, at: &here) != nil, comma(in: text, at: &here) {
+            at = here
+            count += 1
+        }
+        return count
     }
 
     @inline(__always)

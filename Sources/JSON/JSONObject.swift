@@ -22,6 +22,8 @@ public struct JSONObject: Sendable {
     private struct Place {
         let key: JSONScanner.StringToken
         let value: Range<Int>
+        /// How many elements the value has, if it is an array.
+        let elements: Int
     }
 
     private enum Storage {
@@ -39,13 +41,7 @@ public struct JSONObject: Sendable {
     /// - Throws: if the text is not exactly one object of RFC 8259 in UTF-8, or nests deeper than
     ///   64 levels.
     public init(_ text: [UInt8]) throws(JSONError) {
-        var members: [JSONMember] = []
-        try Self.scan(text, 0..<text.count) { key, value in
-            if members.isEmpty { members.reserveCapacity(12) }
-            let value = RawJSON(of: text, value)
-            members.append(JSONMember(key: Self.name(key, in: text), value: value))
-        }
-        storage = .members(members)
+        storage = .members(try JSONObject(inPlace: text).members)
     }
 
     /// The same, for an object of which each member is looked at once: nothing is copied before.
@@ -55,34 +51,77 @@ public struct JSONObject: Sendable {
     }
 
     init(inPlace text: [UInt8], _ range: Range<Int>) throws(JSONError) {
-        var places: [Place] = []
-        try Self.scan(text, range) { key, value in
-            if places.isEmpty { places.reserveCapacity(8) }
-            places.append(Place(key: key, value: value))
-        }
-        storage = .places(places, in: text)
+        var pass = Pass(text, range)
+        storage = .places(try pass.object(opening: nil), in: text)
     }
 
-    /// Checks the object in a part of the text, and calls `visit` with each member.
-    private static func scan(
-        _ text: [UInt8], _ range: Range<Int>,
-        _ visit: (JSONScanner.StringToken, Range<Int>) -> Void
-    ) throws(JSONError) {
-        var scanner = JSONScanner(at: range.lowerBound)
-        let span = text.span.extracting(..<range.upperBound)
-        scanner.skipSpace(in: span)
-        guard scanner.peek(in: span) == UInt8(ascii: "{") else {
-            throw JSONError(offset: scanner.at, reason: "no object begins here")
+    private init(_ places: [Place], in text: [UInt8]) { storage = .places(places, in: text) }
+
+    /// The object in `text`, and the one in its member of a name, both found by one pass.
+    /// - Returns: `opened` is nil if the last member of this name is no object, or there is none.
+    /// - Throws: as `init(_:)`.
+    package static func inPlace(
+        _ text: [UInt8], opening name: String
+    ) throws(JSONError) -> (whole: JSONObject, opened: JSONObject?) {
+        var pass = Pass(text, 0..<text.count)
+        let whole = JSONObject(try pass.object(opening: name), in: text)
+        return (whole, pass.opened.map { JSONObject($0, in: text) })
+    }
+
+    /// Checks the object in a part of a text and finds its members.
+    private struct Pass {
+        let text: [UInt8]
+        let end: Int
+        var scanner: JSONScanner
+        /// The members of the opened member.
+        var opened: [Place]?
+
+        init(_ text: [UInt8], _ range: Range<Int>) {
+            self.text = text
+            end = range.upperBound
+            scanner = JSONScanner(at: range.lowerBound)
         }
-        var more = try scanner.enter(closing: UInt8(ascii: "}"), depth: 0, in: span)
-        while more {
-            let key = try scanner.key(in: span)
-            let start = scanner.at
-            try scanner.value(in: span, depth: 1)
-            visit(key, start..<scanner.at)
-            more = try scanner.next(closing: UInt8(ascii: "}"), in: span)
+
+        /// - Parameter name: the member that is opened.
+        mutating func object(opening name: String?) throws(JSONError) -> [Place] {
+            let text = text
+            let span = text.span.extracting(..<end)
+            scanner.skipSpace(in: span)
+            guard scanner.peek(in: span) == UInt8(ascii: "{") else {
+                throw JSONError(offset: scanner.at, reason: "no object begins here")
+            }
+            let places = try members(depth: 0, opening: name)
+            try scanner.finish(in: span)
+            return places
         }
-        try scanner.finish(in: span)
+
+        private mutating func members(
+            depth: Int, opening name: String?
+        ) throws(JSONError) -> [Place] {
+            let text = text
+            let span = text.span.extracting(..<end)
+            var places: [Place] = []
+            var more = try scanner.enter(closing: UInt8(ascii: "}"), depth: depth, in: span)
+            if more { places.reserveCapacity(8) }
+            while more {
+                let key = try scanner.key(in: span)
+                let start = scanner.at
+                if let name, JSONObject.isNamed(key, name, in: text) {
+                    opened = nil
+                    if scanner.peek(in: span) == UInt8(ascii: "{") {
+                        opened = try members(depth: depth + 1, opening: nil)
+                    } else {
+                        try scanner.value(in: span, depth: depth + 1)
+                    }
+                } else {
+                    try scanner.value(in: span, depth: depth + 1)
+                }
+                places.append(
+                    Place(key: key, value: start..<scanner.at, elements: scanner.elements))
+                more = try scanner.next(closing: UInt8(ascii: "}"), in: span)
+            }
+            return places
+        }
     }
 
     private static func name(_ key: JSONScanner.StringToken, in text: [UInt8]) -> String {
@@ -123,15 +162,16 @@ public struct JSONObject: Sendable {
                 return member.value.slice
             }
         case .places(let places, let text):
-            for place in places.reversed() where Self.isNamed(place, key, in: text) {
-                return JSONSlice(text, place.value)
+            for place in places.reversed() where Self.isNamed(place.key, key, in: text) {
+                return JSONSlice(text, place.value, elements: place.elements)
             }
         }
         return nil
     }
 
-    private static func isNamed(_ place: Place, _ name: String, in text: [UInt8]) -> Bool {
-        let key = place.key
+    private static func isNamed(
+        _ key: JSONScanner.StringToken, _ name: String, in text: [UInt8]
+    ) -> Bool {
         if key.isEscaped { return Self.name(key, in: text).hasSameBytes(as: name) }
         guard name.utf8.count == key.end - key.start else { return false }
         return name.utf8.reading { name in
@@ -142,21 +182,36 @@ public struct JSONObject: Sendable {
 
     /// The members whose name is not in `names`, in order; of duplicates, the last.
     public func members(except names: Set<String>) -> [JSONMember] {
-        var seen: Set<[UInt8]> = []
+        var seen: Set<Name> = []
         var kept: [JSONMember] = []
-        func keep(_ key: String, _ value: @autoclosure () -> RawJSON) {
-            guard !names.contains(key), seen.insert(Array(key.utf8)).inserted else { return }
+        func keep(_ key: String, _ count: Int, _ value: @autoclosure () -> RawJSON) {
+            guard !names.contains(key) else { return }
+            // To grow in steps would hash each name several times.
+            if seen.isEmpty { seen.reserveCapacity(count) }
+            guard seen.insert(Name(text: key)).inserted else { return }
             kept.append(JSONMember(key: key, value: value()))
         }
         switch storage {
         case .members(let members):
-            for member in members.reversed() { keep(member.key, member.value) }
+            for member in members.reversed() {
+                keep(member.key, members.count, member.value)
+            }
         case .places(let places, let text):
             for place in places.reversed() {
-                keep(Self.name(place.key, in: text), RawJSON(of: text, place.value))
+                keep(
+                    Self.name(place.key, in: text), places.count, RawJSON(of: text, place.value))
             }
         }
         kept.reverse()
         return kept
+    }
+
+    /// A name by its bytes.
+    private struct Name: Hashable {
+        let text: String
+
+        static func == (a: Name, b: Name) -> Bool { a.text.hasSameBytes(as: b.text) }
+
+        func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
     }
 }

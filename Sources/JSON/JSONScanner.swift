@@ -19,6 +19,8 @@ struct JSONScanner {
 
     /// The offset of the next byte.
     private(set) var at = 0
+    /// How many elements the array has that ended last.
+    private(set) var elements = 0
 
     /// A scanner that begins at this offset.
     init(at offset: Int = 0) { at = offset }
@@ -95,14 +97,17 @@ struct JSONScanner {
         var more = try enter(closing: UInt8(ascii: "]"), depth: depth, in: text)
         // A pair is itself an array.
         let mayHoldPairs = depth + 1 < Self.depthLimit
+        var count = 0
         while more {
-            if mayHoldPairs {
-                IntegerPairs.skip(in: text, at: &at)
+            if mayHoldPairs, peek(in: text) == UInt8(ascii: "[") {
+                count += IntegerPairs.skip(in: text, at: &at)
                 skipSpace(in: text)
             }
             try value(in: text, depth: depth + 1)
+            count += 1
             more = try next(closing: UInt8(ascii: "]"), in: text)
         }
+        elements = count
     }
 
     /// Scans an opening bracket. True: the first element is next. False: the array or object was

@@ -6,10 +6,14 @@ package struct JSONSlice: Sendable {
     let text: [UInt8]
     /// Where the value's text lies, without white space around it.
     let range: Range<Int>
+    /// How many elements the array has, if that was counted when the text was checked.
+    private let elements: Int?
 
-    init(_ text: [UInt8], _ range: Range<Int>) {
+    /// - Parameter elements: where the value is an array, how many it has, if they were counted.
+    init(_ text: [UInt8], _ range: Range<Int>, elements: Int? = nil) {
         self.text = text
         self.range = range
+        self.elements = elements
     }
 
     /// The value by itself.
@@ -37,7 +41,10 @@ package struct JSONSlice: Sendable {
     package var string: String? {
         guard kind == .string, range.count >= 2 else { return nil }
         let inner = range.lowerBound + 1..<range.upperBound - 1
-        return text[inner].contains(UInt8(ascii: "\\"))
+        // Of all that ends a plain run, only a backslash is within a string.
+        let plain = PlainRun.end(
+            in: text.span.extracting(..<inner.upperBound), from: inner.lowerBound, onlyASCII: false)
+        return plain < inner.upperBound
             ? JSONText.unescaped(text, inner) : String(decoding: text[inner], as: UTF8.self)
     }
 
@@ -52,5 +59,45 @@ package struct JSONSlice: Sendable {
     /// The object, if it is one; its members stay in the text.
     package var object: JSONObject? {
         kind == .object ? try? JSONObject(inPlace: text, range) : nil
+    }
+
+    /// How many elements it has, if it is an array.
+    package var count: Int? {
+        guard kind == .array else { return nil }
+        if let elements { return elements }
+        var count = 0
+        visit { _ in count += 1 }
+        return count
+    }
+
+    /// Calls `body` with each element where it lies, if it is an array.
+    package func visit<Failure>(
+        _ body: (JSONSlice) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard kind == .array else { return }
+        var at = range.lowerBound
+        while let element = element(from: &at) { try body(element) }
+    }
+
+    /// The element that begins behind the bracket or the comma at `at`, which moves to what follows
+    /// the element; nil if there is none.
+    private func element(from at: inout Int) -> JSONSlice? {
+        let span = text.span.extracting(..<range.upperBound)
+        let closing = UInt8(ascii: "]")
+        var scanner = JSONScanner(at: at)
+        do throws(JSONError) {
+            let isFirst = at == range.lowerBound
+            guard
+                isFirst
+                    ? try scanner.enter(closing: closing, depth: 0, in: span)
+                    : try scanner.next(closing: closing, in: span)
+            else { return nil }
+            let start = scanner.at
+            try scanner.value(in: span, depth: 1)
+            at = scanner.at
+            return JSONSlice(text, start..<at, elements: scanner.elements)
+        } catch {
+            return nil  // Only a value that was vouched for wrongly comes here.
+        }
     }
 }

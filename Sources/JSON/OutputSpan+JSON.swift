@@ -97,9 +97,10 @@ extension OutputSpan<UInt8> {
 }
 
 extension String.UTF8View {
-    /// Calls `body` with the bytes. On Apple's systems before 26 a string has no span of its own.
-    @inline(__always)
-    func reading<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+    /// Calls `body` with the bytes: their own iterator takes several times as long. On Apple's
+    /// systems before 26 a string has no span of its own.
+    @inlinable
+    package func reading<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         #if canImport(Darwin)
         withContiguousStorageIfAvailable { body($0.span) } ?? body(Array(self).span)
         #else

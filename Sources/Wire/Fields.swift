@@ -100,32 +100,38 @@ package struct Fields {
         return id
     }
 
-    /// A list of ids; `null` is refused, because it could mean "none" or "unchanged".
+    /// A list of ids; `null` is refused, because it could mean "none" or "unchanged". Of a list
+    /// that is too long nothing is built.
     func ids(_ name: String, count: ClosedRange<Int>) throws(RequestError) -> [String]? {
         guard let value = object.slice(name) else { return nil }
-        let accepted = "an array of \(count.lowerBound)–\(count.upperBound) ids"
-        guard let elements = value.raw.array else { throw refused(name, value, accepted: accepted) }
-        guard elements.count <= count.upperBound else {
+        guard let length = value.count else {
+            throw refused(name, value, accepted: Self.accepted(count))
+        }
+        guard length <= count.upperBound else {
             throw RequestError(
                 .tooLarge,
-                "\(prefix)\(name): an array of \(elements.count) (accepted: \(accepted))")
+                "\(prefix)\(name): an array of \(length) (accepted: \(Self.accepted(count)))")
         }
-        guard count.contains(elements.count) else {
-            throw refused(name, seen: "an array of \(elements.count)", accepted: accepted)
+        guard count.contains(length) else {
+            throw refused(name, seen: "an array of \(length)", accepted: Self.accepted(count))
         }
         var ids: [String] = []
-        ids.reserveCapacity(elements.count)
-        for (index, element) in elements.enumerated() {
-            ids.append(try id(element.slice, "\(name)[\(index)]"))
+        ids.reserveCapacity(length)
+        try value.visit { element throws(RequestError) in
+            ids.append(try id(element, "\(name)[\(ids.count)]"))
         }
         return ids
     }
 
     func requiredIDs(_ name: String, count: ClosedRange<Int>) throws(RequestError) -> [String] {
         guard let ids = try ids(name, count: count) else {
-            throw missing(name, accepted: "an array of \(count.lowerBound)–\(count.upperBound) ids")
+            throw missing(name, accepted: Self.accepted(count))
         }
         return ids
+    }
+
+    private static func accepted(_ count: ClosedRange<Int>) -> String {
+        "an array of \(count.lowerBound)–\(count.upperBound) ids"
     }
 
     /// - Parameter name: only made for an error, since a list may have thousands of ids.
@@ -245,7 +251,12 @@ extension RawJSON {
 
 extension JSONSlice {
     /// The value as an error names it.
-    var shown: String { raw.shown }
+    var shown: String {
+        switch kind {
+        case .bool, .number: raw.shown
+        case .null, .string, .array, .object: kind.phrase
+        }
+    }
 }
 
 extension ClosedRange<Int> {

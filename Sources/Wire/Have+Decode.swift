@@ -33,13 +33,14 @@ extension Fields {
     private func runs() throws(RequestError) -> Coverage {
         let accepted = "an array of [low, high], ascending and disjoint"
         guard let value = value("runs") else { throw missing("runs", accepted: accepted) }
+        guard let count = value.count else { throw refused("runs", value, accepted: accepted) }
+        guard count <= Self.runsLimit else {
+            throw RequestError(
+                .tooLarge, "\(prefix)runs: \(count) runs (at most \(Self.runsLimit))")
+        }
         let runsText = value.raw
         if let runs = Self.runs(runsText) { return runs }
         guard let pairs = runsText.array else { throw refused("runs", value, accepted: accepted) }
-        guard pairs.count <= Self.runsLimit else {
-            throw RequestError(
-                .tooLarge, "\(prefix)runs: \(pairs.count) runs (at most \(Self.runsLimit))")
-        }
         var runs: [Coverage.Run] = []
         runs.reserveCapacity(pairs.count)
         for (index, pair) in pairs.enumerated() {
@@ -66,7 +67,7 @@ extension Fields {
     /// Decodes well-formed runs in one pass; nil for all others, whose errors the general code
     /// above reports, if there are any.
     private static func runs(_ value: RawJSON) -> Coverage? {
-        guard let pairs = value.integerPairs, pairs.count <= runsLimit else { return nil }
+        guard let pairs = value.integerPairs else { return nil }
         var runs: [Coverage.Run] = []
         runs.reserveCapacity(pairs.count)
         var last = 0

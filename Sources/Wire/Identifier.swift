@@ -1,3 +1,5 @@
+import JSON
+
 /// The rules for an id of a conversation, a message or a user: `protocol.md` 6.
 package enum Identifier {
     /// The longest id, in bytes of UTF-8.
@@ -10,13 +12,16 @@ package enum Identifier {
     package static func isValid(_ text: String) -> Bool {
         let bytes = text.utf8
         guard !bytes.isEmpty, bytes.count <= limit else { return false }
-        var before: UInt8 = 0
-        for byte in bytes {
-            // U+0080 to U+009F are C2 80 to C2 9F.
-            let isHighControl = before == 0xC2 && byte < 0xA0
-            if byte < 0x20 || byte == 0x7F || isHighControl { return false }
-            before = byte
+        return bytes.reading { bytes in
+            var before: UInt8 = 0
+            for index in bytes.indices {
+                let byte = bytes[index]
+                // U+0080 to U+009F are C2 80 to C2 9F.
+                let isHighControl = before == 0xC2 && byte < 0xA0
+                if byte < 0x20 || byte == 0x7F || isHighControl { return false }
+                before = byte
+            }
+            return true
         }
-        return true
     }
 }

@@ -12,23 +12,30 @@ package enum Nesting {
     package static func isKept(by value: RawJSON) -> Bool {
         // Each level has two brackets.
         guard value.bytes.count > 2 * limit else { return true }
+        let text = value.bytes.span
         var depth = 0
-        var isInString = false
-        var isEscaped = false
-        for byte in value.bytes {
-            switch byte {
-            case _ where isEscaped: isEscaped = false
-            case UInt8(ascii: "\\"): isEscaped = true
-            case UInt8(ascii: "\""): isInString.toggle()
-            case _ where isInString: break
+        var at = 0
+        while at < text.count {
+            switch text[at] {
+            case UInt8(ascii: "\""): at = endOfString(at, in: text)
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
                 if depth > limit { return false }
             case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
             default: break
             }
+            at += 1
         }
         return true
+    }
+
+    /// Where the string ends that begins here.
+    private static func endOfString(_ start: Int, in text: Span<UInt8>) -> Int {
+        var at = start + 1
+        while at < text.count, text[at] != UInt8(ascii: "\"") {
+            at += text[at] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return at
     }
 
     /// Whether the values of all `members` are within the limit.

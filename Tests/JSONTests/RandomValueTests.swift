@@ -17,6 +17,14 @@ import Testing
             if let object = value.object {
                 let inPlace = try JSONObject(inPlace: bytes)
                 #expect(Self.isSame(inPlace, object), "seed \(seed)")
+                for name in object.members.map(\.key) + ["no name of it is so"] {
+                    let (whole, opened) = try JSONObject.inPlace(bytes, opening: name)
+                    #expect(Self.isSame(whole, object), "seed \(seed)")
+                    let member = object[name]?.object
+                    #expect(
+                        opened == nil && member == nil || Self.isSameObject(opened, member),
+                        "seed \(seed)")
+                }
             }
             let canonical = value.canonical()
             let again = try #require(try? RawJSON(canonical), "seed \(seed)")
@@ -61,7 +69,19 @@ import Testing
                     && slice.string == value.string && slice.bool == value.bool
                     && slice.int == value.int && slice.isNull == value.isNull
                     && isSameObject(slice.object, value.object)
+                    && hasElements(slice, value.array) && hasElements(value.slice, value.array)
             }
+    }
+
+    private static func hasElements(_ slice: JSONSlice, _ array: [RawJSON]?) -> Bool {
+        var elements: [RawJSON] = []
+        var counts: [Int?] = []
+        slice.visit {
+            elements.append($0.raw)
+            counts.append($0.count)
+        }
+        return slice.count == array?.count && elements == array ?? []
+            && counts == elements.map { $0.array?.count }
     }
 
     private static func isSameObject(_ inPlace: JSONObject?, _ object: JSONObject?) -> Bool {
