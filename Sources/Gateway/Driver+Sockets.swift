@@ -17,7 +17,7 @@ extension Driver: ServerDelegate {
     }
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
-        hear(socket.rawValue, RequestFrame.decode(bytes, isBinary: isBinary))
+        hear(socket.rawValue, RequestFrame.read(bytes, isBinary: isBinary))
     }
 
     func hear(_ session: SessionID, _ frame: RequestFrame) {

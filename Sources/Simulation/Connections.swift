@@ -138,7 +138,7 @@ final class Connections {
             let engine = gateways[connection.gateway].engine
         {
             engine.received(
-                connection.session, RequestFrame.decode(frame, isBinary: false), at: run.now)
+                connection.session, RequestFrame.read(frame, isBinary: false), at: run.now)
             // Applied before its next frame is read.
             for (session, isThrottled) in engine.takeThrottles() where session == connection.session
             {

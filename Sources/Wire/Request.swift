@@ -144,23 +144,3 @@ package enum Request: Sendable, Hashable {
     case markRead(conversation: String, seq: Int)
     case typing(conversation: String, TypingState)
 }
-
-/// A decoded frame of a client: the request, or the error. `id` is 0 if the frame had no usable
-/// one.
-package struct RequestFrame: Sendable, Hashable {
-    package var id: Int
-    /// Whether the client accepts an answer from the cache first, for a two-phase method.
-    package var takesCached: Bool
-    package var request: Result<Request, RequestError>
-    /// The size of the inflated frame in bytes.
-    package var size: Int
-
-    package init(
-        id: Int, takesCached: Bool = true, request: Result<Request, RequestError>, size: Int = 0
-    ) {
-        self.id = id
-        self.takesCached = takesCached
-        self.request = request
-        self.size = size
-    }
-}

@@ -25,6 +25,8 @@ final class Rig {
     /// The bytes of one write of a socket, and how many writes each turn had of late.
     var writeSize = Int.max
     var writesOfTurns: [Int] = []
+    /// Whether frames come decoded, as from the loops beside the engine's.
+    var isDecodingElsewhere = false
     /// Sessions whose sockets take nothing.
     var blocked: Set<SessionID> = []
     /// Sessions whose sockets are another loop's, and those of them whose write is on its way.
@@ -80,8 +82,8 @@ final class Rig {
     }
 
     func receive(_ session: SessionID, _ text: String, isBinary: Bool = false) {
-        engine.received(
-            session, RequestFrame.decode(Array(text.utf8), isBinary: isBinary), at: now)
+        let frame = RequestFrame.read(Array(text.utf8), isBinary: isBinary)
+        engine.received(session, isDecodingElsewhere ? frame.decoded() : frame, at: now)
     }
 
     /// What the session was sent since the last time.

@@ -72,24 +72,22 @@ extension Journal {
     }
 
     /// A request was refused before the upstream was asked.
-    func refused(_ request: Request, _ error: RequestError, _ session: Session, at now: Timestamp) {
-        let user = session.user ?? ""
+    func refused(
+        _ request: Request.Outline, _ error: RequestError, _ session: Session, at now: Timestamp
+    ) {
+        guard let conversation = request.conversation else { return }
         // No write has so high a token.
         let number = UInt64.max - next
-        var entry = Entry(at: now, kind: .asked, session: session.id, number: number, by: user)
-        switch request {
-        case .sendMessage(let conversation, let content):
-            (entry.conversation, entry.text) = (conversation.id, content.id ?? "")
-        case .editMessage(let conversation, let id, _):
-            (entry.conversation, entry.text) = (conversation.id, id)
-            entry.low = Verb.edit.rawValue
-        case .deleteMessage(let conversation, let id, _):
-            (entry.conversation, entry.text) = (conversation.id, id)
-            entry.low = Verb.delete.rawValue
-        case .subscribeMessages(let conversation, _, _), .fetchMessages(let conversation, _):
-            entry.conversation = conversation.id
+        var entry = Entry(
+            at: now, kind: .asked, conversation: conversation.id, session: session.id,
+            number: number, text: request.message ?? "", by: session.user ?? "")
+        switch request.method {
+        case .sendMessage: break
+        case .editMessage: entry.low = Verb.edit.rawValue
+        case .deleteMessage: entry.low = Verb.delete.rawValue
+        case .subscribeMessages, .fetchMessages:
             entry.kind = .readRefused
-            entry.text = "\(request.row.method.rawValue): \(error.code.rawValue): \(error.message)"
+            entry.text = "\(request.method.rawValue): \(error.code.rawValue): \(error.message)"
             add(entry)
             return
         case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,

@@ -39,8 +39,12 @@ final class Tally {
 
     /// The request ended. Ignored for a session without a `traceparent`.
     /// - Parameter error: nil if it succeeded.
-    func noteEnd(of request: Request, _ session: Session, _ error: RequestError? = nil) {
-        guard !session.trace.isEmpty, traced.count < TracedCall.limit else { return }
+    func noteEnd(
+        of request: @autoclosure () -> Request.Outline?, _ session: Session,
+        _ error: RequestError? = nil
+    ) {
+        guard !session.trace.isEmpty, traced.count < TracedCall.limit, let request = request()
+        else { return }
         traced.append(TracedCall(request, of: session, error))
     }
 

@@ -15,28 +15,11 @@ package struct TracedCall: Sendable, Hashable {
 
 extension TracedCall {
     /// - Parameter error: nil if it succeeded.
-    init(_ request: Request, of session: Session, _ error: RequestError?) {
+    init(_ request: Request.Outline, of session: Session, _ error: RequestError?) {
         trace = session.trace
-        method = request.row.method
-        conversation = request.writtenConversation ?? request.conversation
+        method = request.method
+        conversation = request.conversation
         user = session.user ?? ""
         self.error = error
-    }
-}
-
-extension Request {
-    /// The conversation that the request would change.
-    fileprivate var writtenConversation: String? {
-        switch self {
-        case .sendMessage(let id, _), .editMessage(let id, _, _), .deleteMessage(let id, _, _),
-            .updateConversation(let id, _), .addParticipants(let id, _),
-            .removeParticipants(let id, _), .addAdmins(let id, _), .removeAdmins(let id, _),
-            .deleteConversation(let id), .leaveConversation(let id), .markRead(let id, _):
-            id
-        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .subscribeConversations,
-            .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
-            .fetchParticipants, .findBoundaries, .createConversation, .typing:
-            nil
-        }
     }
 }

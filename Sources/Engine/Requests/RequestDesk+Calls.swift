@@ -190,7 +190,9 @@ extension RequestDesk {
         switch result {
         case .failure(let error): fail(call, error)
         case .success(let outcome):
-            if let session = connections[call.session] { tally.noteEnd(of: call.request, session) }
+            if let session = connections[call.session] {
+                tally.noteEnd(of: call.request.outline, session)
+            }
             if holdsReply(call, outcome) { return }
             reply(call, size: outcome.size, people: outcome.people) {
                 $0.outcome(outcome, of: call.request)

@@ -27,7 +27,8 @@ extension Connections {
         guard let session = registry[id], !session.isClosing else { return nil }
         chargeBytes(frame, session)
         guard session.postponed.isEmpty, !isOverfull(session) else {
-            session.postponed.append(.frame(frame))
+            // What waits takes the room of a request, not of its text.
+            session.postponed.append(.frame(frame.decoded()))
             registry.noteThrottle(session)
             return nil
         }
@@ -38,20 +39,22 @@ extension Connections {
     /// - Returns: its call; nil if it was refused.
     func take(_ frame: RequestFrame, _ session: Session) -> Call? {
         tally.noteRequest()
-        if let wait = pay(frame, session) {
-            throttle(session, frame.cost)
+        let priced = frame.priced
+        if let wait = pay(priced.cost, session) {
+            throttle(session, priced.cost)
             let error = RequestError(
                 .rateLimited,
                 "requests: beyond limits.requests_per_second, at most"
                     + " \(limits.requestsPerSecond) a second are accepted",
                 retry: .later, after: wait)
-            if case .success(let request) = frame.request {
-                journal?.refused(request, error, session, at: now)
-                tally.noteEnd(of: request, session, error)
+            if let outline = priced.outline {
+                journal?.refused(outline, error, session, at: now)
+                tally.noteEnd(of: outline, session, error)
             }
             refuse(session, frame.id, error)
             return nil
         }
+        let frame = priced.decoded()
         let request: Request
         switch frame.request {
         case .failure(let error):
@@ -202,8 +205,8 @@ extension Connections {
 
     /// Takes the cost that the frame's content shows from the rate limit.
     /// - Returns: nil, or the milliseconds until the client may try again.
-    private func pay(_ frame: RequestFrame, _ session: Session) -> Int? {
-        session.rate.take(frame.cost, largest: limits.largestCost, at: now)
+    private func pay(_ cost: Int, _ session: Session) -> Int? {
+        session.rate.take(cost, largest: limits.largestCost, at: now)
     }
 
     /// Charges what a request cost beyond that. It was answered already, so a missing budget

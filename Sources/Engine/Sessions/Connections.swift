@@ -166,8 +166,8 @@ final class Connections {
     func fail(_ call: Call, _ error: RequestError) {
         guard let session = registry[call.session] else { return }
         tally.noteFailure(error)
-        if !call.isJournaled { journal?.refused(call.request, error, session, at: now) }
-        tally.noteEnd(of: call.request, session, error)
+        if !call.isJournaled { journal?.refused(call.request.outline, error, session, at: now) }
+        tally.noteEnd(of: call.request.outline, session, error)
         ended(call, session)
         push(session, ServerFrame.error(id: call.id, error))
         release(session, call)

@@ -3,9 +3,15 @@ import Wire
 
 /// What a frame costs of `limits.requests_per_second`, known before it is processed.
 extension RequestFrame {
-    /// 1, and more for a `have` with many runs.
+    /// The frame, decoded if only that shows what it costs: whatever else a client asks for costs 1
+    /// until it is answered.
+    var priced: RequestFrame {
+        method == .subscribeMessages || method == .findBoundaries ? decoded() : self
+    }
+
+    /// 1, and more for a `have` with many runs. The frame must be `priced`.
     var cost: Int {
-        guard case .success(let request) = request else { return 1 }
+        guard isDecoded, case .success(let request) = request else { return 1 }
         return request.cost
     }
 }

@@ -160,6 +160,7 @@ extension WorkerLoop: ServerDelegate {
     }
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
+        // Decoded here, whatever becomes of it: the engine's thread is the one that all wait for.
         report.events.append(.received(socket, RequestFrame.decode(bytes, isBinary: isBinary)))
         note(socket, bytes: bytes.count)
     }
