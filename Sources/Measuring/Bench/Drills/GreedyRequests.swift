@@ -170,30 +170,37 @@ struct GreedyRequests {
         }
     }
 
+    private static let counts = [1, 100, 4000]
+    /// Made once, as the bodies are. 4,000 people are refused for their number, whoever they are.
+    private static let crowd = list("q10000-", counts[2])
+    /// At most as many as there is room for.
+    private static let joining = counts.map { list("joins-", min(900, $0)) }
+
     private mutating func people(_ greed: Greed, _ size: Int, _ id: Int) -> [UInt8] {
-        let count = [1, 100, 4000][size]
         guard greed == .joining else {
             let first = greed == .distinct ? place(10) : serial
             let name = madeName(first)
             made.insert(name)
+            let people = size == 2 ? Self.crowd : Self.list("q\(first)-", Self.counts[size])
             return Request.request(id, "createConversation") {
                 $0.member("id", string: name)
-                Self.list("participants", (0..<count).map { "q\(first)-\($0)" }, &$0)
+                $0.member("participants", raw: people)
                 if greed == .distinct { $0.member("distinct", bool: true) }
             }
         }
         let (larder, serial) = (larder, serial)
         return Request.request(id, serial % 2 == 1 ? "addParticipants" : "removeParticipants") {
             $0.member("conversation", string: larder.crowded)
-            // At most as many as there is room for.
-            Self.list("users", (0..<min(900, count)).map { "joins-\($0)" }, &$0)
+            $0.member("users", raw: Self.joining[size])
         }
     }
 
-    private static func list(_ name: String, _ users: [String], _ json: inout JSONWriter) {
-        json.key(name)
+    /// A list of users whose names begin so.
+    private static func list(_ beginning: String, _ count: Int) -> [UInt8] {
+        var json = JSONWriter()
         json.beginArray()
-        for user in users { json.string(user) }
+        for number in 0..<count { json.string("\(beginning)\(number)") }
         json.endArray()
+        return json.bytes
     }
 }
