@@ -69,7 +69,8 @@ package struct Gathering {
     private static let leastRate = (first: 0.5, then: 0.85)
     /// Samples of waiting until the rate is measured without waits again.
     private static let mostHelped = 16
-    /// With requests that come faster than it pays to try, a trial comes once in 65,000.
+    /// The most samples of watching between two trials: where no trial helps, one comes in 65,536
+    /// requests.
     private static let longestPause = 256
     /// A gateway without a turn for this long is idle.
     private static let idle = Duration.milliseconds(50)
