@@ -4,6 +4,8 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* LWS_PRE is a macro of a macro, which Swift does not import. */
 static const int gapless_lws_pre = LWS_PRE;
@@ -28,6 +30,16 @@ static inline void gapless_ev_async_init(
     ev_async *w, void (*cb)(struct ev_loop *, ev_async *, int), void *data) {
     ev_async_init(w, cb);
     w->data = data;
+}
+
+/* A timer with a descriptor. The header would make <time.h> a part of this module. */
+static inline int gapless_timer(int clock, int flags) {
+    return (int)syscall(SYS_timerfd_create, clock, flags);
+}
+/* Once, after that time; 0 and 0 cancels it. */
+static inline int gapless_set_timer(int timer, long seconds, long nanoseconds) {
+    long setting[4] = {0, 0, seconds, nanoseconds};
+    return (int)syscall(SYS_timerfd_settime, timer, 0, setting, NULL);
 }
 
 /* Declared by <sys/socket.h> only under _GNU_SOURCE, which comes too late in a module. */

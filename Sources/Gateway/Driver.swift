@@ -27,7 +27,7 @@ final class Driver {
     init(
         _ entrance: Entrance, _ cache: CacheFile, _ instruments: Instruments, loop: ServiceLoop,
         server: Server, slowReads: SlowReads, upstream: any Upstream, inbox: UpstreamInbox
-    ) {
+    ) throws(WebSocketError) {
         self.entrance = entrance
         self.cache = cache
         self.instruments = instruments
@@ -42,7 +42,7 @@ final class Driver {
                 SyncOptions(configuration.sync, keepsAll: configuration.cache.keepsAll)
             }, at: instruments.clock.started)
         turns = TurnRunner(engine)
-        alarm = TurnAlarm(loop, instruments.clock)
+        alarm = try TurnAlarm(loop, instruments.clock)
         self.loop = loop
         gathering = Gathering(longest: Self.gathering(configuration, cache))
         calls = OriginCalls(upstream, inbox, turns, instruments)
@@ -149,12 +149,13 @@ final class Driver {
 private final class TurnAlarm {
     private let loop: ServiceLoop
     private let clock: LoopClock
-    private lazy var alarm = loop.alarm { [unowned self] in wakesAt = nil }
+    private var alarm: ExactAlarm?
     private var wakesAt: Duration?
 
-    init(_ loop: ServiceLoop, _ clock: LoopClock) {
+    init(_ loop: ServiceLoop, _ clock: LoopClock) throws(WebSocketError) {
         self.loop = loop
         self.clock = clock
+        alarm = try loop.exactAlarm { [unowned self] in wakesAt = nil }
     }
 
     /// Sets when the next turn begins; input may start one earlier.
@@ -169,6 +170,6 @@ private final class TurnAlarm {
     private func wake(at instant: Duration?) {
         guard instant != wakesAt else { return }
         wakesAt = instant
-        alarm.set(after: instant.map { clock.origin + $0 - .now })
+        alarm?.set(after: instant.map { clock.origin + $0 - .now })
     }
 }

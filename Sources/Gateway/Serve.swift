@@ -117,7 +117,7 @@ private final class Service {
         }
         let instruments = Instruments(log: log)
         let inbox = UpstreamInbox(loop)
-        driver = Driver(
+        driver = try Driver(
             Entrance(configuration, credentials, log),
             CacheFile(store, reader, replica, path: configuration.cache.path, instruments),
             instruments, loop: loop, server: server, slowReads: slowReads, upstream: upstream,

@@ -37,7 +37,7 @@ package final class ServiceLoop: @unchecked Sendable {
     private var participants: [any Participant] = []
     private var virtualHosts: [AnyObject] = []
     private var watchers: [Watcher] = []
-    private var alarms: [Alarm] = []
+    private var alarms: [any LoopAlarm] = []
     /// Also used by posting threads, under a lock of the mailbox and until it is closed.
     private var wake: WakeWatcher?
     private var jobs: [Mailbox.Job] = []
@@ -111,6 +111,16 @@ package final class ServiceLoop: @unchecked Sendable {
     package func alarm(_ handler: @escaping () -> Void) -> Alarm {
         preconditionOnLoop()
         let alarm = Alarm(loop: self, handler: handler)
+        alarms.append(alarm)
+        return alarm
+    }
+
+    /// The same to the microsecond, with a descriptor of its own.
+    package func exactAlarm(
+        _ handler: @escaping () -> Void
+    ) throws(WebSocketError) -> ExactAlarm {
+        preconditionOnLoop()
+        let alarm = try ExactAlarm(loop: self, handler: handler)
         alarms.append(alarm)
         return alarm
     }

@@ -51,6 +51,30 @@ import Testing
         #expect(seen.count == 2 && seen[1] > seen[0])
     }
 
+    @Test func anExactAlarmRingsOnceAndNotBeforeItsTime() throws {
+        let server = try TestServer()
+        let rung = Mutex<[ContinuousClock.Instant]>([])
+        let done = DispatchSemaphore(value: 0)
+        // Set anew it replaces what was set, and nil cancels it; zero is at once.
+        for delays in [[0.0], [5], [1, 20], [1, nil, 10], [1, nil]] as [[Double?]] {
+            let began = server.onLoop { _ in
+                let alarm = try! server.loop.exactAlarm {
+                    rung.withLock { $0.append(.now) }
+                    done.signal()
+                }
+                for delay in delays { alarm.set(after: delay.map { .milliseconds($0) }) }
+                return ContinuousClock.now
+            }
+            guard let delay = delays[delays.count - 1] else { continue }
+            done.wait()
+            let last = rung.withLock { $0[$0.count - 1] }
+            // Allows for the time until `began`.
+            #expect(last - began > .milliseconds(delay - 1))
+        }
+        Thread.sleep(forTimeInterval: 0.1)
+        #expect(rung.withLock { $0.count } == 4)
+    }
+
     @Test func whatComesDuringAPauseHasOneTurn() throws {
         let server = try TestServer()
         let turns = Mutex<[Int]>([])
