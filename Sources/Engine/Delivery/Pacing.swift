@@ -10,6 +10,12 @@
 /// answer of the log, at most a millisecond. After a wait in vain (a slow disk, say) no
 /// conversation waits for a while.
 ///
+/// A crowd whose fan-outs carry several messages waits for more of them as well (a linger): those
+/// who answer a fan-out, or a burst, arrive within a moment, and the first of them would otherwise
+/// have a fan-out to itself, for which the others wait. It waits for as many as the last fan-out
+/// had, or the last two if one followed the other at once, for at most an eighth of the time that
+/// the last one took, and a millisecond.
+///
 /// Delayed changes stay in the stream's batch, not in an outbox, as if the turn went on. So they go
 /// out before everything that must follow them (replies about the stream, its record, the end of a
 /// subscription), and they are joined to one event.
@@ -34,6 +40,26 @@ package struct Pacing {
         fileprivate var isAwaiting = false
         /// Its last event is written in slices, up to this place of their queue.
         fileprivate var slicedUpTo = 0
+        /// What the last fan-out took.
+        fileprivate var took = Duration.zero
+        /// The messages of its last fan-out, and how many to expect for the next one.
+        fileprivate var last = 0
+        fileprivate var expected = 0
+        /// What it has to say began to wait while its last event was being written.
+        fileprivate var follows = false
+        /// It rests only to gather as many again.
+        fileprivate var gathering: Gathered?
+        /// What it has to say had a time to gather in.
+        fileprivate var hasGathered = false
+
+        /// A wait for more messages.
+        fileprivate struct Gathered {
+            /// Its longest end.
+            var end: Duration
+            /// How many messages there were when it began, and at the last turn.
+            var began: Int
+            var seen: Int
+        }
 
         /// The awaited message arrived, or none is awaited any more: ends that wait.
         mutating func noteArrival() {
@@ -45,6 +71,18 @@ package struct Pacing {
         /// An event with this many messages goes out.
         mutating func noteFanOut(of messages: Int) {
             if messages > 1 { isBehind = true }
+            guard messages > 0 else { return }
+            // Two fan-outs without a pause between them could have been one.
+            expected = follows ? last + messages : messages
+            (last, follows) = (messages, false)
+            hasGathered = false
+            endGathering()
+        }
+
+        fileprivate mutating func endGathering() {
+            guard gathering != nil else { return }
+            gathering = nil
+            restsUntil = nil
         }
 
         /// Its event is written in slices, up to this place of their queue.
@@ -55,9 +93,10 @@ package struct Pacing {
     package struct Counters: Sendable {
         /// Times that a conversation with something to send was resting.
         package var heldBack = 0
-        /// Times that one waited for a message on its way to the log, to send both at once.
+        /// Times that one waited for a message on its way to the log, or for as many as came last
+        /// time, to send all at once.
         package var awaited = 0
-        /// Those of them in which the message did not arrive in time.
+        /// Those of them in which none arrived in time.
         package var awaitedInVain = 0
     }
 
@@ -87,6 +126,12 @@ package struct Pacing {
     private static let patience = Duration.milliseconds(1)
     /// How long no stream waits after one has waited in vain.
     private static let doubt = Duration.milliseconds(100)
+    /// A stream gathers messages for this part of the time that its last fan-out took.
+    private static let gathered = 8
+    /// Shorter waits for more messages are skipped.
+    private static let leastGathered = Duration.microseconds(100)
+    /// When as many have come as last time, it waits for this long whether more are on their heels.
+    private static let heels = Duration.microseconds(20)
 
     init(_ limits: Limits) {
         factor = limits.pacing
@@ -108,7 +153,7 @@ package struct Pacing {
 
     /// Events of the stream were queued for its subscribers.
     mutating func noteSpoken(_ stream: Stream) {
-        guard factor > 0, !stream.pace.isSpoken else { return }
+        guard !stream.pace.isSpoken else { return }
         stream.pace.isSpoken = true
         spoken.append(stream)
     }
@@ -139,12 +184,14 @@ package struct Pacing {
             let written = isSliced ? slices : (sessions, time)
             stream.pace.slicedUpTo = 0
             stream.pace.isSpoken = false
+            // The stream pays only for its share of the sessions written.
+            let share = min(1, Double(stream.subscribers.count) / Double(max(1, written.0)))
+            stream.pace.took = written.1 * share
             // A rest that is not over stays: only messages change it, not other events.
             guard stream.pace.isBehind else { continue }
             stream.pace.isBehind = false
-            // The stream pays only for its share of the sessions written.
-            let share = min(1, Double(stream.subscribers.count) / Double(max(1, written.0)))
-            let rest = min(longest, written.1 * share * factor)
+            let rest = min(longest, stream.pace.took * factor)
+            stream.pace.gathering = nil
             stream.pace.restsUntil = rest < Self.least ? nil : instant + rest
             stream.pace.isAwaiting = false
         }
@@ -184,7 +231,11 @@ package struct Pacing {
         for stream in touched where !stream.pace.isHeld {
             if rests(stream, isDraining: isDraining, sliced) {
                 counters.heldBack += 1
-            } else if awaits(stream, isDraining: isDraining) {
+                stream.pace.follows = !sliced.isPast(stream.pace.slicedUpTo)
+                stream.pace.hasGathered = stream.pace.restsUntil.map { instant < $0 } ?? false
+            } else if awaits(stream, isDraining: isDraining)
+                || gathers(stream, isDraining: isDraining)
+            {
                 counters.awaited += 1
             } else {
                 due.append(stream)
@@ -194,22 +245,37 @@ package struct Pacing {
             held.append(stream)
         }
         touched.removeAll(keepingCapacity: true)
-        let rested = release(held.filter { !rests($0, isDraining: isDraining, sliced) })
-        for stream in rested where stream.pace.isAwaiting {
-            stream.pace.noteArrival()
-            // A frame that must follow the batch may have flushed it already.
-            guard !stream.outgoing.batch.deltas.isEmpty else { continue }
-            counters.awaitedInVain += 1
-            awaitsFrom = instant + Self.doubt
+        for stream in held where stream.pace.gathering != nil { look(stream) }
+        let rested = held.filter {
+            !rests($0, isDraining: isDraining, sliced) && !goesOnToGather($0, isDraining)
         }
+        for stream in release(rested) { noteEnd(stream) }
         return due + rested
+    }
+
+    /// A stream that was held is released: whether its wait was in vain.
+    private mutating func noteEnd(_ stream: Stream) {
+        if let gathering = stream.pace.gathering {
+            stream.pace.endGathering()
+            let messages = stream.outgoing.batch.deltas.count
+            if messages == gathering.began { counters.awaitedInVain += 1 }
+        }
+        guard stream.pace.isAwaiting else { return }
+        stream.pace.noteArrival()
+        // A frame that must follow the batch may have flushed it already.
+        guard !stream.outgoing.batch.deltas.isEmpty else { return }
+        counters.awaitedInVain += 1
+        awaitsFrom = instant + Self.doubt
     }
 
     /// All streams with something to send, resting ones too.
     mutating func takeAll() -> [Stream] {
         defer { touched = [] }
         let all = release(held)
-        for stream in all { stream.pace.noteArrival() }
+        for stream in all {
+            stream.pace.noteArrival()
+            stream.pace.endGathering()
+        }
         return all + touched
     }
 
@@ -244,7 +310,46 @@ package struct Pacing {
             instant >= awaitsFrom
         else { return false }
         stream.pace.isAwaiting = true
+        stream.pace.hasGathered = true
         stream.pace.restsUntil = instant + Self.patience
         return true
+    }
+
+    // MARK: - Messages that are expected
+
+    /// Whether the stream, whose fan-outs are long and have several messages, waits until as many
+    /// are there again.
+    private func gathers(_ stream: Stream, isDraining: Bool) -> Bool {
+        let messages = stream.outgoing.batch.deltas.count
+        let wait = min(Self.patience, stream.pace.took / Self.gathered)
+        guard !stream.pace.hasGathered, messages > 0, !isDraining, wait >= Self.leastGathered,
+            messages < stream.pace.expected
+        else { return false }
+        stream.pace.hasGathered = true
+        stream.pace.gathering = Pace.Gathered(
+            end: instant + wait, began: messages, seen: messages)
+        stream.pace.restsUntil = instant + wait
+        return true
+    }
+
+    /// A stream that was held only until its last event was written: messages that answer that one
+    /// are on their way.
+    private mutating func goesOnToGather(_ stream: Stream, _ isDraining: Bool) -> Bool {
+        guard stream.pace.gathering == nil, !stream.pace.isAwaiting,
+            gathers(stream, isDraining: isDraining)
+        else { return false }
+        counters.awaited += 1
+        return true
+    }
+
+    /// Once as many messages are there as last time, the wait ends when no more come.
+    private func look(_ stream: Stream) {
+        guard let gathering = stream.pace.gathering else { return }
+        let messages = stream.outgoing.batch.deltas.count
+        guard messages >= stream.pace.expected,
+            messages > gathering.seen
+        else { return }
+        stream.pace.gathering?.seen = messages
+        stream.pace.restsUntil = min(gathering.end, instant + Self.heels)
     }
 }

@@ -200,11 +200,11 @@ extension Exposition {
             snapshot.figures.pacing.heldBack)
         counter(
             "gapless_awaits_total",
-            "Times that events were delayed for a message on its way to the log.",
+            "Times that events were delayed for messages on their way to the log, or expected.",
             snapshot.figures.pacing.awaited)
         counter(
             "gapless_awaits_in_vain_total",
-            "Of these, those in which it did not come within a millisecond.",
+            "Of these, those in which none came within a millisecond.",
             snapshot.figures.pacing.awaitedInVain)
         counter(
             "gapless_gathers_total",

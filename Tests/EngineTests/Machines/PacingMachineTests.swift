@@ -25,11 +25,16 @@ import Wire
         for id in 0..<subscribers {
             stream.add(Session(id: SessionID(id), at: start, rate: 0))
         }
+        tell(messages, stream)
+        return stream
+    }
+
+    /// So many more messages to tell.
+    private static func tell(_ messages: Int, _ stream: Stream) {
         let message = EncodedMessage(
             seq: 1, rev: 1, id: "m1", author: "ann", isDeleted: false, createdAt: start, json: [])
         let fanout = Fanout(Limits(), Clock(at: start), nil)
         for _ in 0..<messages { fanout.tell(.inserted, .live, message, stream) }
-        return stream
     }
 
     /// The stream's event goes out with so many messages, and writing it takes 4 ms.
@@ -188,5 +193,152 @@ import Wire
         let all = pacing.takeAll()
         #expect(all.count == 2 && all.first === resting && all.last === other)
         #expect(pacing.takeAll().isEmpty && !resting.pace.isHeld)
+    }
+
+    // MARK: - A crowd that gathers
+
+    /// The turn ends so many microseconds after the stream's last fan-out.
+    private mutating func due(after microseconds: Int, _ sliced: WriteQueue = WriteQueue()) -> Int {
+        pacing.advance(to: .seconds(10) + .microseconds(microseconds))
+        return pacing.takeDue(isDraining: false, sliced).count
+    }
+
+    /// A crowd without pacing, whose last fan-out had so many messages and took 4 ms.
+    private mutating func crowd(after messages: Int) -> Stream {
+        pacing.adopt(Limits())
+        let stream = Self.stream(messages: 0)
+        speak(stream, messages: messages)
+        return stream
+    }
+
+    @Test mutating func aCrowdWaitsUntilAsManyAreThereAsLastTime() {
+        let stream = crowd(after: 3)
+        Self.tell(1, stream)
+        pacing.touch(stream)
+        #expect(due(after: 0) == 0)
+        #expect(pacing.nextRelease == .seconds(10) + .microseconds(500))
+        Self.tell(1, stream)
+        #expect(due(after: 100) == 0)
+        #expect(pacing.nextRelease == .seconds(10) + .microseconds(500))
+        // Then as long as more are on their heels.
+        Self.tell(1, stream)
+        #expect(due(after: 120) == 0)
+        #expect(pacing.nextRelease == .seconds(10) + .microseconds(140))
+        Self.tell(1, stream)
+        #expect(due(after: 135) == 0)
+        #expect(pacing.nextRelease == .seconds(10) + .microseconds(155))
+        #expect(due(after: 155) == 1)
+        #expect(pacing.counters.awaited == 1 && pacing.counters.awaitedInVain == 0)
+    }
+
+    @Test mutating func itWaitsAnEighthOfTheFanOutAndAMillisecondAtMost() {
+        for (took, wait) in [(4_000, 500), (8_000, 1_000), (40_000, 1_000), (800, 100)] {
+            let stream = Self.stream()
+            pacing.adopt(Limits())
+            stream.pace.noteFanOut(of: 2)
+            pacing.noteSpoken(stream)
+            pacing.wrote(2, in: .microseconds(took), at: .seconds(10))
+            pacing.touch(stream)
+            #expect(due(after: 0) == 0)
+            #expect(due(after: wait - 1) == 0)
+            // Nor does it wait once more for those who came then.
+            #expect(due(after: wait) == 1)
+            pacing.touch(stream)
+            #expect(due(after: wait) == 1)
+        }
+        #expect(pacing.counters.awaited == 4 && pacing.counters.awaitedInVain == 4)
+    }
+
+    /// More that come at the last moment do not prolong the longest wait.
+    @Test mutating func whatComesLateDoesNotProlongIt() {
+        let stream = crowd(after: 2)
+        Self.tell(1, stream)
+        pacing.touch(stream)
+        #expect(due(after: 0) == 0)
+        Self.tell(1, stream)
+        #expect(due(after: 495) == 0)
+        #expect(pacing.nextRelease == .seconds(10) + .microseconds(500))
+    }
+
+    @Test mutating func aCrowdDoesNotWaitWhereNoneAreExpected() {
+        // Its messages come one by one.
+        let lone = crowd(after: 1)
+        Self.tell(1, lone)
+        pacing.touch(lone)
+        #expect(due(after: 0) == 1)
+        // As many are there.
+        let full = crowd(after: 3)
+        Self.tell(3, full)
+        pacing.touch(full)
+        #expect(due(after: 0) == 1)
+        // Only its position is to be told.
+        let silent = crowd(after: 3)
+        pacing.touch(silent)
+        #expect(due(after: 0) == 1)
+        // What its last fan-out took would not pay for it.
+        let small = Self.stream()
+        small.pace.noteFanOut(of: 3)
+        pacing.noteSpoken(small)
+        pacing.wrote(2, in: .microseconds(799), at: .seconds(10))
+        pacing.touch(small)
+        #expect(due(after: 0) == 1)
+        let leaving = crowd(after: 3)
+        Self.tell(1, leaving)
+        pacing.touch(leaving)
+        #expect(pacing.takeDue(isDraining: true).count == 1)
+        #expect(pacing.counters.awaited == 0)
+    }
+
+    /// It rested, so that what came has gathered already.
+    @Test mutating func aCrowdThatHasRestedDoesNotWaitBesides() {
+        let stream = Self.stream()
+        speak(stream, messages: 3)
+        pacing.touch(stream)
+        #expect(due(after: 7_999) == 0)
+        #expect(due(after: 8_000) == 1)
+        // The next time, without pacing, it has not.
+        pacing.adopt(Limits())
+        stream.pace.noteFanOut(of: 3)
+        pacing.noteSpoken(stream)
+        pacing.wrote(2, in: .milliseconds(4), at: .seconds(10) + .milliseconds(8))
+        pacing.touch(stream)
+        #expect(due(after: 8_000) == 0)
+    }
+
+    /// Two fan-outs of which one followed the other at once could have been one: 9 and 7, over and
+    /// over, where 16 come together.
+    @Test mutating func twoFanOutsWithoutAPauseCountAsOne() {
+        let stream = crowd(after: 9)
+        var sliced = WriteQueue()
+        stream.pace.noteFanOut(of: 9)
+        pacing.noteSpoken(stream)
+        stream.pace.noteSliced(upTo: sliced.append(Session(id: 7, at: Self.start, rate: 0)))
+        pacing.wrote(2, in: .milliseconds(3), at: .seconds(10), sliced)
+        Self.tell(9, stream)
+        pacing.touch(stream)
+        #expect(due(after: 0, sliced) == 0)
+        // When the first one is written to everybody, there are as many as it had.
+        _ = sliced.removeFirst()
+        pacing.wrote(1, in: .milliseconds(1), at: .seconds(10), sliced)
+        #expect(due(after: 0, sliced) == 1)
+        speak(stream, messages: 7)
+        pacing.touch(stream)
+        #expect(due(after: 0) == 0, "sixteen are expected, nine are here")
+        Self.tell(7, stream)
+        #expect(due(after: 100) == 0)
+        #expect(due(after: 120) == 1)
+    }
+
+    /// A reply that must follow the messages has sent them already.
+    @Test mutating func whatWasSentMeanwhileEndsTheWait() {
+        let stream = crowd(after: 3)
+        Self.tell(1, stream)
+        pacing.touch(stream)
+        #expect(due(after: 0) == 0)
+        stream.pace.noteFanOut(of: 1)
+        #expect(!pacing.rests(stream, isDraining: false))
+        #expect(pacing.nextRelease == .zero)
+        #expect(due(after: 1) == 1)
+        #expect(pacing.counters.awaitedInVain == 0)
     }
 }
