@@ -102,6 +102,9 @@ package final class Engine {
     /// rest. Nil if no conversation rests.
     package var nextRelease: Duration? { fanout.pacing.nextRelease }
 
+    /// Whether a conversation waits for messages that are still to be read.
+    package var isLingering: Bool { fanout.pacing.isLingering }
+
     /// Whether the next turn already has work: postponed requests that can go on, timers that are
     /// due, or outboxes to shed.
     package var hasMore: Bool { connections.registry.isBehind || fanout.delivery.hasMore }

@@ -78,7 +78,7 @@ final class Driver {
     private func gather(until wake: Wake) {
         let now = instruments.clock.instant
         guard wake != .now, !instruments.measurements.isAwaiting, !engine.isDraining,
-            var time = gathering.turnEnded(at: now)
+            !engine.isLingering, var time = gathering.turnEnded(at: now)
         else { return }
         if case .at(let instant) = wake { time = min(time, instant - now) }
         guard time > .zero else { return }

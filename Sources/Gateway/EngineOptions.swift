@@ -55,6 +55,7 @@ extension Limits {
         self.init()
         let limits = configuration.limits
         pacing = configuration.fanout.pacing
+        writeSlice.loops = WorkerLoops.count(configuration.fanout.loops)
         // Each loop writes its own sockets.
         writeSlice.budget *= WorkerLoops.count(configuration.fanout.loops)
         journal.bytes = configuration.journal.bytes

@@ -10,11 +10,7 @@
 /// answer of the log, at most a millisecond. After a wait in vain (a slow disk, say) no
 /// conversation waits for a while.
 ///
-/// A crowd whose fan-outs carry several messages waits for more of them as well (a linger): those
-/// who answer a fan-out, or a burst, arrive within a moment, and the first of them would otherwise
-/// have a fan-out to itself, for which the others wait. It waits for as many as the last fan-out
-/// had, or the last two if one followed the other at once, for at most an eighth of the time that
-/// the last one took, and a millisecond.
+/// A crowd whose fan-outs carry several messages waits for more of them as well: `Linger`.
 ///
 /// Delayed changes stay in the stream's batch, not in an outbox, as if the turn went on. So they go
 /// out before everything that must follow them (replies about the stream, its record, the end of a
@@ -40,26 +36,8 @@ package struct Pacing {
         fileprivate var isAwaiting = false
         /// Its last event is written in slices, up to this place of their queue.
         fileprivate var slicedUpTo = 0
-        /// What the last fan-out took.
-        fileprivate var took = Duration.zero
-        /// The messages of its last fan-out, and how many to expect for the next one.
-        fileprivate var last = 0
-        fileprivate var expected = 0
-        /// What it has to say began to wait while its last event was being written.
-        fileprivate var follows = false
-        /// It rests only to gather as many again.
-        fileprivate var gathering: Gathered?
-        /// What it has to say had a time to gather in.
-        fileprivate var hasGathered = false
-
-        /// A wait for more messages.
-        fileprivate struct Gathered {
-            /// Its longest end.
-            var end: Duration
-            /// How many messages there were when it began, and at the last turn.
-            var began: Int
-            var seen: Int
-        }
+        /// It rests only to have more messages.
+        fileprivate var linger = Linger()
 
         /// The awaited message arrived, or none is awaited any more: ends that wait.
         mutating func noteArrival() {
@@ -72,17 +50,8 @@ package struct Pacing {
         mutating func noteFanOut(of messages: Int) {
             if messages > 1 { isBehind = true }
             guard messages > 0 else { return }
-            // Two fan-outs without a pause between them could have been one.
-            expected = follows ? last + messages : messages
-            (last, follows) = (messages, false)
-            hasGathered = false
-            endGathering()
-        }
-
-        fileprivate mutating func endGathering() {
-            guard gathering != nil else { return }
-            gathering = nil
-            restsUntil = nil
+            if linger.isWaiting { restsUntil = nil }
+            linger.noteFanOut(of: messages)
         }
 
         /// Its event is written in slices, up to this place of their queue.
@@ -105,6 +74,8 @@ package struct Pacing {
     private var factor: Double
     /// The longest rest.
     private var longest: Duration
+    /// How many threads share a fan-out.
+    private let loops: Int
     /// Streams with changes to send at the end of the turn.
     private var touched: [Stream] = []
     /// Streams with changes to send that rest.
@@ -126,16 +97,11 @@ package struct Pacing {
     private static let patience = Duration.milliseconds(1)
     /// How long no stream waits after one has waited in vain.
     private static let doubt = Duration.milliseconds(100)
-    /// A stream gathers messages for this part of the time that its last fan-out took.
-    private static let gathered = 8
-    /// Shorter waits for more messages are skipped.
-    private static let leastGathered = Duration.microseconds(100)
-    /// When as many have come as last time, it waits for this long whether more are on their heels.
-    private static let heels = Duration.microseconds(20)
 
     init(_ limits: Limits) {
         factor = limits.pacing
         longest = limits.pacingCap
+        loops = limits.writeSlice.loops
     }
 
     /// The limits were reloaded.
@@ -186,14 +152,15 @@ package struct Pacing {
             stream.pace.isSpoken = false
             // The stream pays only for its share of the sessions written.
             let share = min(1, Double(stream.subscribers.count) / Double(max(1, written.0)))
-            stream.pace.took = written.1 * share
+            let took = written.1 * share
+            stream.pace.linger.noteWritten(in: took)
             // A rest that is not over stays: only messages change it, not other events.
             guard stream.pace.isBehind else { continue }
             stream.pace.isBehind = false
-            let rest = min(longest, stream.pace.took * factor)
-            stream.pace.gathering = nil
+            let rest = min(longest, took * factor)
             stream.pace.restsUntil = rest < Self.least ? nil : instant + rest
             stream.pace.isAwaiting = false
+            stream.pace.linger.cancel()
         }
         spoken = left
         if left.isEmpty { slices = (0, .zero) }
@@ -231,13 +198,16 @@ package struct Pacing {
         for stream in touched where !stream.pace.isHeld {
             if rests(stream, isDraining: isDraining, sliced) {
                 counters.heldBack += 1
-                stream.pace.follows = !sliced.isPast(stream.pace.slicedUpTo)
-                stream.pace.hasGathered = stream.pace.restsUntil.map { instant < $0 } ?? false
+                let isSliced = !sliced.isPast(stream.pace.slicedUpTo)
+                stream.pace.linger.noteHeld(
+                    follows: isSliced && !stream.outgoing.batch.deltas.isEmpty,
+                    gathers: stream.pace.restsUntil.map { instant < $0 } ?? false)
             } else if awaits(stream, isDraining: isDraining)
-                || gathers(stream, isDraining: isDraining)
+                || lingers(stream, isDraining: isDraining)
             {
                 counters.awaited += 1
             } else {
+                stream.pace.linger.noteDue()
                 due.append(stream)
                 continue
             }
@@ -245,9 +215,14 @@ package struct Pacing {
             held.append(stream)
         }
         touched.removeAll(keepingCapacity: true)
-        for stream in held where stream.pace.gathering != nil { look(stream) }
+        for stream in held where stream.pace.linger.isWaiting {
+            let messages = stream.outgoing.batch.deltas.count
+            if let end = stream.pace.linger.look(messages, at: instant) {
+                stream.pace.restsUntil = end
+            }
+        }
         let rested = held.filter {
-            !rests($0, isDraining: isDraining, sliced) && !goesOnToGather($0, isDraining)
+            !rests($0, isDraining: isDraining, sliced) && !waitsOn($0, isDraining: isDraining)
         }
         for stream in release(rested) { noteEnd(stream) }
         return due + rested
@@ -255,10 +230,9 @@ package struct Pacing {
 
     /// A stream that was held is released: whether its wait was in vain.
     private mutating func noteEnd(_ stream: Stream) {
-        if let gathering = stream.pace.gathering {
-            stream.pace.endGathering()
-            let messages = stream.outgoing.batch.deltas.count
-            if messages == gathering.began { counters.awaitedInVain += 1 }
+        if stream.pace.linger.isWaiting { stream.pace.restsUntil = nil }
+        if stream.pace.linger.end(with: stream.outgoing.batch.deltas.count) {
+            counters.awaitedInVain += 1
         }
         guard stream.pace.isAwaiting else { return }
         stream.pace.noteArrival()
@@ -274,7 +248,8 @@ package struct Pacing {
         let all = release(held)
         for stream in all {
             stream.pace.noteArrival()
-            stream.pace.endGathering()
+            if stream.pace.linger.isWaiting { stream.pace.restsUntil = nil }
+            stream.pace.linger.cancel()
         }
         return all + touched
     }
@@ -310,46 +285,37 @@ package struct Pacing {
             instant >= awaitsFrom
         else { return false }
         stream.pace.isAwaiting = true
-        stream.pace.hasGathered = true
+        stream.pace.linger.yield()
         stream.pace.restsUntil = instant + Self.patience
         return true
     }
 
     // MARK: - Messages that are expected
 
-    /// Whether the stream, whose fan-outs are long and have several messages, waits until as many
-    /// are there again.
-    private func gathers(_ stream: Stream, isDraining: Bool) -> Bool {
+    /// Whether the stream, which has messages to send, waits until as many are there as last time.
+    private func lingers(_ stream: Stream, isDraining: Bool) -> Bool {
         let messages = stream.outgoing.batch.deltas.count
-        let wait = min(Self.patience, stream.pace.took / Self.gathered)
-        guard !stream.pace.hasGathered, messages > 0, !isDraining, wait >= Self.leastGathered,
-            messages < stream.pace.expected
+        guard !isDraining,
+            let end = stream.pace.linger.begin(with: messages, at: instant, loops: loops)
         else { return false }
-        stream.pace.hasGathered = true
-        stream.pace.gathering = Pace.Gathered(
-            end: instant + wait, began: messages, seen: messages)
-        stream.pace.restsUntil = instant + wait
+        stream.pace.restsUntil = end
         return true
     }
 
-    /// A stream that was held only until its last event was written: messages that answer that one
-    /// are on their way.
-    private mutating func goesOnToGather(_ stream: Stream, _ isDraining: Bool) -> Bool {
-        guard stream.pace.gathering == nil, !stream.pace.isAwaiting,
-            gathers(stream, isDraining: isDraining)
+    /// Whether a stream that was held waits for something else.
+    private mutating func waitsOn(_ stream: Stream, isDraining: Bool) -> Bool {
+        if stream.pace.linger.isWaiting {
+            // What it waited for was read in this turn, and is on its way to the log.
+            return awaits(stream, isDraining: isDraining)
+        }
+        // It was held only until its last event was written: answers to that one are on their way.
+        guard stream.pace.linger.follows, !stream.pace.isAwaiting,
+            lingers(stream, isDraining: isDraining)
         else { return false }
         counters.awaited += 1
         return true
     }
 
-    /// Once as many messages are there as last time, the wait ends when no more come.
-    private func look(_ stream: Stream) {
-        guard let gathering = stream.pace.gathering else { return }
-        let messages = stream.outgoing.batch.deltas.count
-        guard messages >= stream.pace.expected,
-            messages > gathering.seen
-        else { return }
-        stream.pace.gathering?.seen = messages
-        stream.pace.restsUntil = min(gathering.end, instant + Self.heels)
-    }
+    /// Whether a stream lingers: what it waits for is to be read at once.
+    var isLingering: Bool { held.contains { $0.pace.linger.isWaiting } }
 }

@@ -9,6 +9,8 @@ package struct WriteSlice: Sendable {
     /// The cost of the writes of one turn that are sliced; more by at most one write, or by what
     /// one session has above half of its soft limit whose requests have waited for long.
     package var budget = 512 << 10
+    /// How many threads write to sockets.
+    package var loops = 1
 
     /// The most bytes of one write.
     package static let write = 65_536

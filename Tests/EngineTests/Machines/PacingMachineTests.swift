@@ -231,24 +231,6 @@ import Wire
         #expect(pacing.counters.awaited == 1 && pacing.counters.awaitedInVain == 0)
     }
 
-    @Test mutating func itWaitsAnEighthOfTheFanOutAndAMillisecondAtMost() {
-        for (took, wait) in [(4_000, 500), (8_000, 1_000), (40_000, 1_000), (800, 100)] {
-            let stream = Self.stream()
-            pacing.adopt(Limits())
-            stream.pace.noteFanOut(of: 2)
-            pacing.noteSpoken(stream)
-            pacing.wrote(2, in: .microseconds(took), at: .seconds(10))
-            pacing.touch(stream)
-            #expect(due(after: 0) == 0)
-            #expect(due(after: wait - 1) == 0)
-            // Nor does it wait once more for those who came then.
-            #expect(due(after: wait) == 1)
-            pacing.touch(stream)
-            #expect(due(after: wait) == 1)
-        }
-        #expect(pacing.counters.awaited == 4 && pacing.counters.awaitedInVain == 4)
-    }
-
     /// More that come at the last moment do not prolong the longest wait.
     @Test mutating func whatComesLateDoesNotProlongIt() {
         let stream = crowd(after: 2)
@@ -261,26 +243,9 @@ import Wire
     }
 
     @Test mutating func aCrowdDoesNotWaitWhereNoneAreExpected() {
-        // Its messages come one by one.
-        let lone = crowd(after: 1)
-        Self.tell(1, lone)
-        pacing.touch(lone)
-        #expect(due(after: 0) == 1)
-        // As many are there.
-        let full = crowd(after: 3)
-        Self.tell(3, full)
-        pacing.touch(full)
-        #expect(due(after: 0) == 1)
         // Only its position is to be told.
         let silent = crowd(after: 3)
         pacing.touch(silent)
-        #expect(due(after: 0) == 1)
-        // What its last fan-out took would not pay for it.
-        let small = Self.stream()
-        small.pace.noteFanOut(of: 3)
-        pacing.noteSpoken(small)
-        pacing.wrote(2, in: .microseconds(799), at: .seconds(10))
-        pacing.touch(small)
         #expect(due(after: 0) == 1)
         let leaving = crowd(after: 3)
         Self.tell(1, leaving)
@@ -340,5 +305,76 @@ import Wire
         #expect(pacing.nextRelease == .zero)
         #expect(due(after: 1) == 1)
         #expect(pacing.counters.awaitedInVain == 0)
+    }
+
+    /// The wait ends in the turn that has read what it waited for, and commits it after this.
+    @Test mutating func whatIsOnItsWayToTheLogByThenIsWaitedFor() {
+        let stream = crowd(after: 3)
+        Self.tell(1, stream)
+        pacing.touch(stream)
+        #expect(due(after: 0) == 0 && pacing.isLingering)
+        pacing.noteSend(to: stream, token: 1)
+        #expect(due(after: 500) == 0 && !pacing.isLingering)
+        #expect(pacing.nextRelease == .seconds(10) + .microseconds(1_500))
+        Self.tell(2, stream)
+        stream.pace.noteArrival()
+        pacing.noteSent(token: 1)
+        #expect(due(after: 501) == 1)
+        #expect(pacing.counters.awaitedInVain == 0)
+    }
+
+    /// Held until the last event is written to everybody, it waits for the answers to it.
+    @Test mutating func aCrowdWaitsBehindItsOwnSlices() {
+        let stream = crowd(after: 3)
+        var sliced = WriteQueue()
+        stream.pace.noteFanOut(of: 3)
+        pacing.noteSpoken(stream)
+        stream.pace.noteSliced(upTo: sliced.append(Session(id: 7, at: Self.start, rate: 0)))
+        pacing.wrote(1, in: .milliseconds(3), at: .seconds(10), sliced)
+        Self.tell(1, stream)
+        pacing.touch(stream)
+        #expect(due(after: 0, sliced) == 0 && !pacing.isLingering)
+        _ = sliced.removeFirst()
+        pacing.wrote(1, in: .milliseconds(1), at: .seconds(10), sliced)
+        #expect(due(after: 0, sliced) == 0 && pacing.isLingering)
+        #expect(pacing.nextRelease == .seconds(10) + .microseconds(500))
+        #expect(pacing.counters.awaited == 1)
+        Self.tell(2, stream)
+        #expect(due(after: 100, sliced) == 0)
+        #expect(due(after: 120, sliced) == 1)
+    }
+
+    /// What it has to say now is written with what was sent in the same turn.
+    @Test mutating func aRestReplacesTheWait() {
+        let stream = Self.stream(messages: 0)
+        speak(stream, messages: 1)
+        speak(stream, messages: 3)
+        pacing.advance(to: .seconds(11))
+        stream.pace.noteFanOut(of: 3)
+        pacing.noteSpoken(stream)
+        Self.tell(1, stream)
+        pacing.touch(stream)
+        #expect(pacing.takeDue(isDraining: false).isEmpty && pacing.isLingering)
+        pacing.wrote(2, in: .milliseconds(4), at: .seconds(11))
+        #expect(!pacing.isLingering && pacing.nextRelease == .milliseconds(11_008))
+        Self.tell(2, stream)
+        pacing.advance(to: .milliseconds(11_007))
+        #expect(pacing.takeDue(isDraining: false).isEmpty)
+        #expect(pacing.nextRelease == .milliseconds(11_008))
+    }
+
+    /// Typing and read markers are short, and say nothing of what messages take.
+    @Test mutating func onlyMessagesSayWhatAFanOutTakes() {
+        let stream = crowd(after: 3)
+        pacing.noteSpoken(stream)
+        pacing.wrote(2, in: .microseconds(10), at: .seconds(10))
+        Self.tell(1, stream)
+        pacing.touch(stream)
+        #expect(due(after: 0) == 0)
+        #expect(pacing.nextRelease == .seconds(10) + .microseconds(500))
+        // Nor does such an event end a wait.
+        pacing.noteSpoken(stream)
+        pacing.wrote(2, in: .microseconds(10), at: .seconds(10))
+        #expect(due(after: 1) == 0)
     }
 }
