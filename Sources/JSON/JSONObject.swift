@@ -19,20 +19,22 @@ public struct JSONMember: Sendable, Hashable {
 /// the composed one.
 public struct JSONObject: Sendable {
     /// Where one member lies in the text of its object.
-    private struct Place {
+    struct Place {
         let key: JSONScanner.StringToken
         let value: Range<Int>
         /// How many elements the value has, if it is an array.
         let elements: Int
+        /// How many arrays and objects lie in each other in the value.
+        let levels: Int
     }
 
-    private enum Storage {
+    enum Storage {
         case members([JSONMember])
         /// The members stay in the text, and are decoded when they are asked for.
         case places([Place], in: [UInt8])
     }
 
-    private let storage: Storage
+    let storage: Storage
 
     /// An object of these members.
     public init(members: [JSONMember]) { storage = .members(members) }
@@ -101,11 +103,13 @@ public struct JSONObject: Sendable {
             let text = text
             let span = text.span.extracting(..<end)
             var places: [Place] = []
+            var deepest = depth + 1
             var more = try scanner.enter(closing: UInt8(ascii: "}"), depth: depth, in: span)
             if more { places.reserveCapacity(8) }
             while more {
                 let key = try scanner.key(in: span)
                 let start = scanner.at
+                scanner.deepest = depth + 1
                 if let name, JSONObject.isNamed(key, name, in: text) {
                     opened = nil
                     if scanner.peek(in: span) == UInt8(ascii: "{") {
@@ -117,9 +121,13 @@ public struct JSONObject: Sendable {
                     try scanner.value(in: span, depth: depth + 1)
                 }
                 places.append(
-                    Place(key: key, value: start..<scanner.at, elements: scanner.elements))
+                    Place(
+                        key: key, value: start..<scanner.at, elements: scanner.elements,
+                        levels: scanner.deepest - depth - 1))
+                deepest = max(deepest, scanner.deepest)
                 more = try scanner.next(closing: UInt8(ascii: "}"), in: span)
             }
+            scanner.deepest = deepest
             return places
         }
     }
@@ -163,7 +171,8 @@ public struct JSONObject: Sendable {
             }
         case .places(let places, let text):
             for place in places.reversed() where Self.isNamed(place.key, key, in: text) {
-                return JSONSlice(text, place.value, elements: place.elements)
+                return JSONSlice(
+                    text, place.value, elements: place.elements, levels: place.levels)
             }
         }
         return nil
@@ -172,7 +181,9 @@ public struct JSONObject: Sendable {
     private static func isNamed(
         _ key: JSONScanner.StringToken, _ name: String, in text: [UInt8]
     ) -> Bool {
-        if key.isEscaped { return Self.name(key, in: text).hasSameBytes(as: name) }
+        if key.isEscaped {
+            return name.utf8.reading { JSONText.isUnescaped(text, key.start..<key.end, $0) }
+        }
         guard name.utf8.count == key.end - key.start else { return false }
         return name.utf8.reading { name in
             for at in name.indices where name[at] != text[key.start + at] { return false }

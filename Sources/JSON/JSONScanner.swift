@@ -21,6 +21,8 @@ struct JSONScanner {
     private(set) var at = 0
     /// How many elements the array has that ended last.
     private(set) var elements = 0
+    /// The most arrays and objects around anything since this was set, the outermost included.
+    var deepest = 0
 
     /// A scanner that begins at this offset.
     init(at offset: Int = 0) { at = offset }
@@ -100,7 +102,9 @@ struct JSONScanner {
         var count = 0
         while more {
             if mayHoldPairs, peek(in: text) == UInt8(ascii: "[") {
-                count += IntegerPairs.skip(in: text, at: &at)
+                let pairs = IntegerPairs.skip(in: text, at: &at)
+                if pairs > 0 { deepest = max(deepest, depth + 2) }
+                count += pairs
                 skipSpace(in: text)
             }
             try value(in: text, depth: depth + 1)
@@ -118,6 +122,7 @@ struct JSONScanner {
         guard depth < Self.depthLimit else {
             throw failure("nested deeper than \(Self.depthLimit) levels")
         }
+        deepest = max(deepest, depth + 1)
         at += 1
         skipSpace(in: text)
         guard peek(in: text) == closing else { return true }

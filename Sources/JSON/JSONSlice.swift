@@ -8,12 +8,17 @@ package struct JSONSlice: Sendable {
     let range: Range<Int>
     /// How many elements the array has, if that was counted when the text was checked.
     private let elements: Int?
+    /// How deep it nests, if that was noted then.
+    private let depth: Int?
 
-    /// - Parameter elements: where the value is an array, how many it has, if they were counted.
-    init(_ text: [UInt8], _ range: Range<Int>, elements: Int? = nil) {
+    /// - Parameters:
+    ///   - elements: where the value is an array, how many it has, if they were counted.
+    ///   - levels: how many arrays and objects lie in each other in it, if that was noted.
+    init(_ text: [UInt8], _ range: Range<Int>, elements: Int? = nil, levels: Int? = nil) {
         self.text = text
         self.range = range
         self.elements = elements
+        depth = levels
     }
 
     /// The value by itself.
@@ -69,6 +74,29 @@ package struct JSONSlice: Sendable {
         visit { _ in count += 1 }
         return count
     }
+
+    /// The most arrays and objects that lie in each other in it, itself included: 0 for a scalar.
+    package var levels: Int {
+        if let depth { return depth }
+        var scanner = JSONScanner(at: range.lowerBound)
+        // Only a value that was vouched for wrongly fails here.
+        try? scanner.value(in: text.span.extracting(..<range.upperBound), depth: 0)
+        return scanner.deepest
+    }
+
+    /// How many bytes of UTF-8 the string has, if it is one; it is not built to be counted.
+    package var stringLength: Int? {
+        guard kind == .string, range.count >= 2 else { return nil }
+        let inner = range.lowerBound + 1..<range.upperBound - 1
+        let plain = PlainRun.end(
+            in: text.span.extracting(..<inner.upperBound), from: inner.lowerBound, onlyASCII: false)
+        guard plain < inner.upperBound else { return inner.count }
+        return JSONText.unescapedLength(text.span, inner, from: plain)
+    }
+
+    /// Whether the string is longer than so many bytes of UTF-8, by the length of its text alone:
+    /// the longest escape has six bytes for one.
+    package func isSurelyLonger(than bytes: Int) -> Bool { range.count - 2 > 6 * bytes }
 
     /// Calls `body` with each element where it lies, if it is an array.
     package func visit<Failure>(

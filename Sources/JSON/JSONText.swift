@@ -5,29 +5,90 @@ enum JSONText {
     static func unescaped(_ text: [UInt8], _ range: Range<Int>) -> String {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(range.count)
+        unescape(text, range, into: &decoded)
+        return String(decoding: decoded, as: UTF8.self)
+    }
+
+    /// Appends the bytes of that string.
+    static func unescape(_ text: [UInt8], _ range: Range<Int>, into decoded: inout [UInt8]) {
         var at = range.lowerBound
+        while at < range.upperBound { next(text, &at, range.upperBound) { decoded.append($0) } }
+    }
+
+    /// Whether that string has these bytes.
+    static func isUnescaped(
+        _ text: [UInt8], _ range: Range<Int>, _ bytes: borrowing Span<UInt8>
+    ) -> Bool {
+        var at = range.lowerBound
+        var count = 0
+        var isSame = true
+        while isSame, at < range.upperBound {
+            next(text, &at, range.upperBound) { byte in
+                isSame = isSame && count < bytes.count && bytes[count] == byte
+                count += 1
+            }
+        }
+        return isSame && count == bytes.count
+    }
+
+    /// Calls `body` with each byte of the next byte or escape.
+    @inline(__always)
+    private static func next(
+        _ text: [UInt8], _ at: inout Int, _ end: Int, _ body: (UInt8) -> Void
+    ) {
+        let byte = text[at]
+        guard byte == UInt8(ascii: "\\"), at + 1 < end else {
+            at += 1
+            return body(byte)
+        }
+        let escape = text[at + 1]
+        at += 2
+        switch escape {
+        case UInt8(ascii: "b"): body(0x08)
+        case UInt8(ascii: "f"): body(0x0C)
+        case UInt8(ascii: "n"): body(0x0A)
+        case UInt8(ascii: "r"): body(0x0D)
+        case UInt8(ascii: "t"): body(0x09)
+        case UInt8(ascii: "u"):
+            let scalar = scalar(text, &at, end)
+            if scalar.isASCII { return body(UInt8(truncatingIfNeeded: scalar.value)) }
+            for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { body(byte) }
+        default: body(escape)
+        }
+    }
+
+    /// How many bytes `unescaped` has.
+    /// - Parameter plain: no backslash lies before it.
+    static func unescapedLength(
+        _ text: Span<UInt8>, _ range: Range<Int>, from plain: Int
+    ) -> Int {
+        var length = plain - range.lowerBound
+        var at = plain
         while at < range.upperBound {
-            let byte = text[at]
-            guard byte == UInt8(ascii: "\\"), at + 1 < range.upperBound else {
-                decoded.append(byte)
+            guard text[at] == UInt8(ascii: "\\"), at + 1 < range.upperBound else {
+                length += 1
                 at += 1
                 continue
             }
-            let escape = text[at + 1]
-            at += 2
-            switch escape {
-            case UInt8(ascii: "b"): decoded.append(0x08)
-            case UInt8(ascii: "f"): decoded.append(0x0C)
-            case UInt8(ascii: "n"): decoded.append(0x0A)
-            case UInt8(ascii: "r"): decoded.append(0x0D)
-            case UInt8(ascii: "t"): decoded.append(0x09)
-            case UInt8(ascii: "u"):
-                let scalar = scalar(text, &at, range.upperBound)
-                decoded.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-            default: decoded.append(escape)
+            guard text[at + 1] == UInt8(ascii: "u"), at + 6 <= range.upperBound else {
+                length += 1
+                at += 2
+                continue
+            }
+            var unit: UInt16 = 0
+            for digit in at + 2..<at + 6 { unit = unit << 4 | (hexadecimalValue(text[digit]) ?? 0) }
+            at += 6
+            switch unit {
+            case ..<0x80: length += 1
+            case ..<0x800: length += 2
+            // The first of a pair, which is one character of four bytes.
+            case 0xD800..<0xDC00:
+                length += 4
+                at += 6
+            default: length += 3
             }
         }
-        return String(decoding: decoded, as: UTF8.self)
+        return length
     }
 
     /// The character of a `\u` escape or of a pair of them; `at` is after the first `u`.
