@@ -87,31 +87,22 @@ extension Operation {
     /// Estimated bytes of the values that it writes, without ids.
     package var bytes: Int {
         switch self {
-        case .send(_, let messages): messages.reduce(0) { $0 + $1.content.bytes }
+        case .send(_, let messages): messages.reduce(0) { $0 + $1.content.size }
         case .edit(_, _, let edit):
-            (edit.body??.utf8.count ?? 0) + Self.bytes(edit.metadata, edit.unknown)
+            (edit.body??.utf8.count ?? 0) + Self.bytes(edit.metadata, edit.unknownFields)
         case .put(_, let fields), .create(_, let fields, _), .findDistinct(let fields, _),
             .update(_, let fields):
-            (fields.title??.utf8.count ?? 0) + Self.bytes(fields.metadata, fields.unknown)
+            (fields.title??.utf8.count ?? 0) + Self.bytes(fields.metadata, fields.unknownFields)
         case .addParticipants(_, let users):
-            users.reduce(0) { $0 + Self.bytes($1.metadata, $1.unknown) }
+            users.reduce(0) { $0 + Self.bytes($1.metadata, UnknownFields($1.unknown)) }
         case .delete, .deleteConversation, .leave, .markRead, .removeParticipants, .addAdmins,
             .removeAdmins:
             0
         }
     }
 
-    fileprivate static func bytes(_ metadata: RawJSON?, _ unknown: [JSONMember]) -> Int {
-        var bytes = metadata?.bytes.count ?? 0
-        for member in unknown { bytes += member.key.utf8.count + member.value.bytes.count }
-        return bytes
-    }
-}
-
-extension MessageContent {
-    fileprivate var bytes: Int {
-        let (body, attachment) = (body?.utf8.count ?? 0, attachment?.bytes.count ?? 0)
-        return body + attachment + Operation.bytes(metadata, unknown)
+    private static func bytes(_ metadata: RawJSON?, _ unknown: UnknownFields) -> Int {
+        (metadata?.bytes.count ?? 0) + unknown.size
     }
 }
 

@@ -12,7 +12,7 @@ package struct Description: Sendable, Hashable {
     package var title: String?
     /// For a participant, nil and `{}` differ; a conversation always has metadata.
     package var metadata: RawJSON?
-    package var unknown: [JSONMember]
+    package var unknownFields: UnknownFields
 
     package init(
         _ kind: Kind, title: String?, metadata: RawJSON?, unknown: [JSONMember]
@@ -20,26 +20,30 @@ package struct Description: Sendable, Hashable {
         self.kind = kind
         self.title = title
         self.metadata = metadata
-        self.unknown = unknown
+        unknownFields = UnknownFields(unknown)
     }
+
+    /// The unknown fields, built.
+    package var unknown: [JSONMember] { unknownFields.members }
 
     /// The description that a client gives a new conversation.
     package init(_ fields: ConversationFields) {
         self.init(
             .conversation, title: fields.title ?? nil, metadata: fields.metadata ?? .emptyObject,
-            unknown: fields.unknown)
+            unknown: [])
+        unknownFields = fields.unknownFields
     }
 
     /// The description that the server API gives a new conversation: a field that is `null` is left
     /// out.
     package init(put fields: ConversationFields) {
         self.init(fields)
-        unknown = [].merged(with: fields.unknown)
+        unknownFields = UnknownFields([]).merged(with: fields.unknownFields)
     }
 
     /// The bytes that `limits.record` bounds.
     var stored: Int {
-        (title?.utf8.count ?? 0) + (metadata?.stored ?? 0) + unknown.size
+        (title?.utf8.count ?? 0) + (metadata?.stored ?? 0) + unknownFields.size
     }
 
     /// The description after a change; nil if nothing changes.
@@ -48,12 +52,12 @@ package struct Description: Sendable, Hashable {
     ///   - metadata: nil leaves it as it is.
     ///   - unknown: merged into what is there, `null` removes.
     package func changed(
-        title: String??, metadata: RawJSON?, unknown: [JSONMember]
+        title: String??, metadata: RawJSON?, unknown: UnknownFields
     ) -> Description? {
         var after = self
         if let title { after.title = title }
         if let metadata { after.metadata = metadata }
-        after.unknown = after.unknown.merged(with: unknown)
+        after.unknownFields = unknownFields.merged(with: unknown)
         return after.isSame(as: self) ? nil : after
     }
 
@@ -61,11 +65,14 @@ package struct Description: Sendable, Hashable {
     /// - Throws: `too_large` if it is above a limit.
     package func new(within limits: LogLimits) throws(RequestError) -> Description {
         try limits.check(self, insteadOf: nil)
-        return self
+        var held = self
+        held.unknownFields = unknownFields.built
+        return held
     }
 
     private func isSame(as other: Description) -> Bool {
-        title.map { Array($0.utf8) } == other.title.map { Array($0.utf8) }
+        unknownFields.count == other.unknownFields.count
+            && title.map { Array($0.utf8) } == other.title.map { Array($0.utf8) }
             && metadata?.canonical() == other.metadata?.canonical()
             && unknown.isSame(as: other.unknown)
     }

@@ -33,7 +33,7 @@ package struct LogLimits: Sendable, Hashable {
             "\(prefix)message: \(size) bytes of content, at most \(limit) are accepted"
                 + " (limits.message)"
         }
-        try hold(unknown: content.unknown.count, prefix: prefix)
+        try hold(unknown: content.unknownFields.count, prefix: prefix)
     }
 
     /// Checks the content of a message after a change.
@@ -43,7 +43,7 @@ package struct LogLimits: Sendable, Hashable {
             "message: would be \(size) bytes of content, at most \(limit) are accepted"
                 + " (limits.message)"
         }
-        try hold(unknown: content.unknown.count, before: old.unknown.count)
+        try hold(unknown: content.unknownFields.count, before: old.unknownFields.count)
     }
 
     /// Checks a description after a change.
@@ -56,7 +56,8 @@ package struct LogLimits: Sendable, Hashable {
             "\(description.kind.rawValue): would be \(size) bytes of"
                 + " \(description.kind.parts), at most \(limit) are accepted (limits.record)"
         }
-        try hold(unknown: description.unknown.count, before: old?.unknown.count ?? 0)
+        try hold(
+            unknown: description.unknownFields.count, before: old?.unknownFields.count ?? 0)
     }
 
     /// Checks the numbers of participants and admins.

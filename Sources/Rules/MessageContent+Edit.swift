@@ -14,10 +14,14 @@ extension MessageContent {
         var after = self
         if let body = edit.body { after.body = body }
         if let metadata = edit.metadata { after.metadata = metadata }
-        after.unknown = after.unknown.merged(with: edit.unknown)
-        guard after.canonical() != canonical() else { return nil }
+        after.unknownFields = unknownFields.merged(with: edit.unknownFields)
+        // Other numbers of fields are other contents, and need not be built to be compared.
+        guard
+            after.unknownFields.count != unknownFields.count || after.canonical() != canonical()
+        else { return nil }
         try stored().check(ifRev: edit.ifRev)
         try limits.check(after, insteadOf: self)
+        after.unknownFields = after.unknownFields.built
         return after
     }
 

@@ -154,7 +154,7 @@ extension Record {
     /// Changes the given fields among title, metadata and unknown fields.
     mutating func say(_ fields: ConversationFields) {
         let changed = said.changed(
-            title: fields.title, metadata: fields.metadata, unknown: fields.unknown)
+            title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields)
         guard let said = changed else { return }
         title = said.title
         metadata = said.metadata ?? .emptyObject

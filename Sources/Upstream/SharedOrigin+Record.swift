@@ -40,7 +40,7 @@ extension SharedOrigin {
             call: call, named: fields.participants == nil ? fields.admins ?? [] : nil,
             decide: { view in
                 var change = RecordChange(
-                    title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+                    title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields,
                     ifRev: fields.ifRev)
                 if let participants = fields.participants {
                     change.join = participants.map { NewParticipant(user: $0) }

@@ -86,7 +86,7 @@ extension SharedOrigin {
         case .markRead(let id, let seq): markRead(seq, of: id, call)
         case .update(let id, let fields):
             let change = RecordChange(
-                title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+                title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields,
                 ifRev: fields.ifRev)
             administer(id, call, change)
         case .addParticipants(let id, let users): administer(id, call, RecordChange(join: users))

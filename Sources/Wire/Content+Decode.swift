@@ -22,14 +22,14 @@ extension MessageContent {
     }
 
     static func decode(_ fields: Fields) throws(RequestError) -> MessageContent {
-        let content = MessageContent(
+        var content = MessageContent(
             id: try fields.id("id"), body: try fields.stringOrNull("body") ?? nil,
             attachment: try fields.objectTextOrNull("attachment"),
-            metadata: try fields.objectText("metadata"),
-            unknown: try fields.unknown(except: known))
+            metadata: try fields.objectText("metadata"))
+        content.unknownFields = try fields.unknown(except: known)
         let isEmpty =
             content.body == nil && content.attachment == nil && content.metadata == nil
-            && content.unknown.isEmpty
+            && content.unknownFields.isEmpty
         if isEmpty {
             throw fields.missing("body", accepted: "a body, an attachment or metadata")
         }
@@ -39,7 +39,7 @@ extension MessageContent {
     /// The size of the content in bytes, to which the limit on messages applies.
     package var size: Int {
         (body?.utf8.count ?? 0) + (attachment?.bytes.count ?? 0) + (metadata?.bytes.count ?? 0)
-            + unknown.size
+            + unknownFields.size
     }
 
     /// Bytes that are equal for equal contents, regardless of white space and the order of members:
@@ -50,7 +50,7 @@ extension MessageContent {
         if let body { writer.string(body) } else { writer.null() }
         writer.raw(attachment?.canonical() ?? RawJSON.null.bytes)
         writer.raw(metadata?.canonical() ?? RawJSON.emptyObject.bytes)
-        if unknown.isEmpty {
+        if unknownFields.isEmpty {
             writer.raw(RawJSON.emptyObject)
         } else {
             writer.raw(RawJSON(unchecked: JSONObject(members: unknown).bytes).canonical())
@@ -70,9 +70,11 @@ extension MessageEdit {
     }
 
     static func decode(_ fields: Fields) throws(RequestError) -> MessageEdit {
-        MessageEdit(
-            body: try fields.stringOrNull("body"), metadata: try fields.objectText("metadata"),
-            unknown: try fields.unknown(except: MessageContent.known), ifRev: try fields.ifRev())
+        var edit = MessageEdit(
+            body: try fields.stringOrNull("body"), metadata: try fields.objectText("metadata"))
+        edit.unknownFields = try fields.unknown(except: MessageContent.known)
+        edit.ifRev = try fields.ifRev()
+        return edit
     }
 }
 
@@ -111,8 +113,8 @@ extension ConversationFields {
         _ fields: Fields, for purpose: Purpose
     ) throws(RequestError) -> ConversationFields {
         var result = ConversationFields(
-            title: try fields.stringOrNull("title"), metadata: try fields.objectText("metadata"),
-            unknown: try fields.unknown(except: known))
+            title: try fields.stringOrNull("title"), metadata: try fields.objectText("metadata"))
+        result.unknownFields = try fields.unknown(except: known)
         switch purpose {
         case .creation:
             result.participants = try fields.requiredIDs("participants", count: clientUsers)

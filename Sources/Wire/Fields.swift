@@ -56,13 +56,13 @@ package struct Fields {
 
     /// A string of at most 255 bytes that is stored or compared, but never parsed.
     func label(_ name: String) throws(RequestError) -> String? {
-        guard let text = try string(name) else { return nil }
-        guard text.utf8.count <= Identifier.limit else {
+        let length = value(name)?.stringLength ?? 0
+        guard length <= Identifier.limit else {
             throw refused(
-                name, seen: "a string of \(text.utf8.count) bytes",
+                name, seen: "a string of \(length) bytes",
                 accepted: "at most \(Identifier.limit) bytes")
         }
-        return text
+        return try string(name)
     }
 
     /// A string or `null`; nil if the field is absent.
@@ -138,12 +138,12 @@ package struct Fields {
     private func id(
         _ value: JSONSlice, _ name: @autoclosure () -> String
     ) throws(RequestError) -> String {
-        guard let text = value.string else {
+        guard value.kind == .string else {
             throw refused(name(), value, accepted: Identifier.accepted)
         }
-        guard Identifier.isValid(text) else {
-            throw refused(name(), seen: "no id", accepted: Identifier.accepted)
-        }
+        guard !value.isSurelyLonger(than: Identifier.limit), let text = value.string,
+            Identifier.isValid(text)
+        else { throw refused(name(), seen: "no id", accepted: Identifier.accepted) }
         return text
     }
 
@@ -216,16 +216,15 @@ package struct Fields {
     }
 
     /// The fields that are not in `names`: the application's, kept as text.
-    func unknown(except names: Set<String>) throws(RequestError) -> [JSONMember] {
-        let members = object.members(except: names)
-        guard Nesting.isKept(by: members) else { throw Self.tooDeep("\(prefix)an unknown field") }
-        return members
+    func unknown(except names: Set<String>) throws(RequestError) -> UnknownFields {
+        let fields = UnknownFields(of: object, except: names)
+        guard fields.isKept else { throw Self.tooDeep("\(prefix)an unknown field") }
+        return fields
     }
 
     private func kept(_ slice: JSONSlice, _ name: String) throws(RequestError) -> RawJSON {
-        let value = slice.raw
-        guard Nesting.isKept(by: value) else { throw Self.tooDeep("\(prefix)\(name)") }
-        return value
+        guard slice.levels <= Nesting.limit else { throw Self.tooDeep("\(prefix)\(name)") }
+        return slice.raw
     }
 
     private static func tooDeep(_ field: String) -> RequestError {

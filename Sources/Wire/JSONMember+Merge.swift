@@ -1,5 +1,4 @@
 import JSON
-import Wire
 
 /// Operations on fields that the gateway does not know. A frame may have thousands, so each
 /// operation takes linear, not quadratic, time.

@@ -26,6 +26,7 @@ package struct ParticipantFields: Sendable, Hashable {
         let fields = Fields(object, prefix: prefix)
         return ParticipantFields(
             name: try fields.stringOrNull("name") ?? nil,
-            metadata: try fields.objectText("metadata"), unknown: try fields.unknown(except: known))
+            metadata: try fields.objectText("metadata"),
+            unknown: try fields.unknown(except: known).members)
     }
 }

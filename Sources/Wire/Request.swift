@@ -37,13 +37,13 @@ public struct PageRequest: Sendable, Hashable {
     }
 }
 
-/// What an author writes. Unknown fields are in `unknown`.
+/// What an author writes.
 package struct MessageContent: Sendable, Hashable {
     package var id: String?
     package var body: String?
     package var attachment: RawJSON?
     package var metadata: RawJSON?
-    package var unknown: [JSONMember]
+    package var unknownFields: UnknownFields
 
     package init(
         id: String? = nil, body: String? = nil, attachment: RawJSON? = nil,
@@ -53,15 +53,18 @@ package struct MessageContent: Sendable, Hashable {
         self.body = body
         self.attachment = attachment
         self.metadata = metadata
-        self.unknown = unknown
+        unknownFields = UnknownFields(unknown)
     }
+
+    /// The unknown fields, built.
+    package var unknown: [JSONMember] { unknownFields.members }
 }
 
 /// The fields that an edit changes; nil leaves a field as it is. (`body: null` removes the body.)
 package struct MessageEdit: Sendable, Hashable {
     package var body: String??
     package var metadata: RawJSON?
-    package var unknown: [JSONMember]
+    package var unknownFields: UnknownFields
     /// A precondition: the message has this `rev`.
     package var ifRev: Int?
 
@@ -71,7 +74,7 @@ package struct MessageEdit: Sendable, Hashable {
     ) {
         self.body = body
         self.metadata = metadata
-        self.unknown = unknown
+        unknownFields = UnknownFields(unknown)
         self.ifRev = ifRev
     }
 }
@@ -82,7 +85,7 @@ package struct ConversationFields: Sendable, Hashable {
     package var metadata: RawJSON?
     package var participants: [String]?
     package var admins: [String]?
-    package var unknown: [JSONMember]
+    package var unknownFields: UnknownFields
     /// A precondition: slot 0 has this `rev`.
     package var ifRev: Int?
 
@@ -94,7 +97,7 @@ package struct ConversationFields: Sendable, Hashable {
         self.metadata = metadata
         self.participants = participants
         self.admins = admins
-        self.unknown = unknown
+        unknownFields = UnknownFields(unknown)
         self.ifRev = ifRev
     }
 }

@@ -31,7 +31,8 @@ enum ContentPromises {
     static func check(_ edit: MessageEdit) {
         check(
             MessageContent(
-                body: edit.body ?? nil, metadata: edit.metadata, unknown: edit.unknown))
+                body: edit.body ?? nil, metadata: edit.metadata, unknown: edit.unknownFields.members
+            ))
     }
 
     static func check(_ fields: ConversationFields) {
@@ -42,7 +43,7 @@ enum ContentPromises {
             Record(
                 id: "c", title: fields.title ?? nil, participants: ["a"], admins: ["a"],
                 metadata: fields.metadata ?? .emptyObject, createdAt: moment, updatedAt: moment,
-                rev: 1, unknown: fields.unknown))
+                rev: 1, unknown: fields.unknownFields.members))
     }
 
     /// A message in each frame that carries one whole.

@@ -229,8 +229,9 @@ extension RequestDesk {
             return nil
         }
         switch call.request {
-        case .sendMessage(let conversation, let content):
+        case .sendMessage(let conversation, var content):
             let author = connections[call.session]?.user ?? ""
+            content.unknownFields = content.unknownFields.built
             return .send(
                 conversation: conversation, [NewMessage(author: author, content: content)])
         case .editMessage(let conversation, let id, let edit):

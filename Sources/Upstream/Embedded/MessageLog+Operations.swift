@@ -38,7 +38,7 @@ extension MessageLog {
             return try change(
                 access,
                 RecordChange(
-                    title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+                    title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields,
                     ifRev: fields.ifRev))
         case .addParticipants(let id, let users):
             let access = try open(id, by: caller)

@@ -55,7 +55,7 @@ extension MessageLog {
             return try insert(id, said, try membership(of: fields), people: nil, for: nil)
         }
         var change = RecordChange(
-            title: fields.title, metadata: fields.metadata, unknown: fields.unknown,
+            title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields,
             ifRev: fields.ifRev)
         if let participants = fields.participants {
             change.join = participants.map { NewParticipant(user: $0) }
@@ -156,7 +156,6 @@ extension MessageLog {
         var record = old
         let said = old.said.changed(
             title: change.title, metadata: change.metadata, unknown: change.unknown)
-        if let said { record.said = said }
         let at = max(now, old.updatedAt)
         let described = try described(members, log, at)
         guard !members.isEmpty || !described.isEmpty || said != nil else {
@@ -165,7 +164,10 @@ extension MessageLog {
         if change.ifRev != nil {
             try rows.view(log, for: access.user).check(ifRev: change.ifRev)
         }
-        if let said { try limits.check(said, insteadOf: old.said) }
+        if let said {
+            try limits.check(said, insteadOf: old.said)
+            record.said = said
+        }
         try writes.fold(&log)
         log.touched = try touch()
         try advance(&log)

@@ -8,7 +8,7 @@ struct RecordChange {
     var title: String?? = nil
     var metadata: RawJSON? = nil
     /// Unknown fields to set; the others stay.
-    var unknown: [JSONMember] = []
+    var unknown = UnknownFields([])
     var join: [NewParticipant] = []
     var leave: [String] = []
     var promote: [String] = []
@@ -102,7 +102,7 @@ extension Description {
     ) throws(RequestError) -> Description? {
         let after = changed(
             title: participant.name.map { .some($0) }, metadata: participant.metadata,
-            unknown: participant.unknown)
+            unknown: UnknownFields(participant.unknown))
         if let after { try limits.check(after, insteadOf: self) }
         return after
     }
