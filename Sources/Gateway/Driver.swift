@@ -76,6 +76,7 @@ final class Driver {
 
     /// Waits for more requests, unless something is due.
     private func gather(until wake: Wake) {
+        guard gathering.isOn else { return }
         let now = instruments.clock.instant
         guard wake != .now, !instruments.measurements.isAwaiting, !engine.isDraining,
             !engine.isLingering, var time = gathering.turnEnded(at: now)

@@ -78,6 +78,9 @@ package struct Gathering {
     /// - Parameter longest: how long the loop leaves its sockets unread at most; zero: never.
     package init(longest: Duration) { self.longest = longest }
 
+    /// Whether it may ever wait; the clock need not be read for one that does not.
+    package var isOn: Bool { longest > .zero }
+
     /// The configuration was reloaded: what was measured was measured with another wait.
     package mutating func adopt(longest: Duration) {
         if longest != self.longest { self = Gathering(longest: longest) }
@@ -85,7 +88,7 @@ package struct Gathering {
 
     /// A request came in.
     package mutating func noteRequest(at instant: @autoclosure () -> Duration) {
-        guard longest > .zero else { return }
+        guard isOn else { return }
         if requests == 0 { began = instant() }
         requests += 1
     }
