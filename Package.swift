@@ -85,7 +85,7 @@ let package = Package(
         core("Cache", ["CWALFile", "SQLite", "Ports", "Wire", "Chat", "JSON"]),
         core("SocketLoop", ["CWebSockets"]),
         .target(name: "CRing"),
-        core("WebSockets", ["SocketLoop", "CRing", "CWebSockets"]),
+        core("WebSockets", ["SocketLoop", "CRing", "CWebSockets", "Ports", "Wire"]),
         core(
             "Upstream",
             [
@@ -184,7 +184,7 @@ let package = Package(
         tests("GatewayTests", ["TestSupport", "gapless"]),
         tests("SoakTests", ["Bench", "TestSupport", "gapless"]),
         tests("FaultTests", ["TestSupport", "Postgres", "gapless", "CSQLite"]),
-        tests("WebSocketsTests", ["WebSockets", "TestSupport"]),
+        tests("WebSocketsTests", ["WebSockets", "Ports", "Wire", "TestSupport"]),
         tests("CryptoTests", ["Crypto", "Chat", "JSON", "TestSupport"]),
         tests(
             "ConfigurationTests",

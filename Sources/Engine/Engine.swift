@@ -127,6 +127,9 @@ package final class Engine {
         if let session = connections.admit(frame, from: id) { machines.take(frame, session) }
     }
 
+    /// The session's user, once `connect` has told who it is.
+    package func user(of id: SessionID) -> ID? { connections[id]?.user?.id }
+
     /// A pong came.
     package func ponged(_ id: SessionID, at now: Timestamp) { connections.ponged(id, at: now) }
 

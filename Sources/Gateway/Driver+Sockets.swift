@@ -23,6 +23,9 @@ extension Driver: ServerDelegate {
     func hear(_ session: SessionID, _ frame: RequestFrame) {
         gathering.noteRequest(at: instruments.clock.instant)
         engine.received(session, frame, at: now())
+        if frame.method == .connect, let user = engine.user(of: session) {
+            output.own(session, by: user)
+        }
         // Applied before the session's next frame is read.
         for (session, isThrottled) in engine.takeThrottles() {
             output.throttle(session, isThrottled)

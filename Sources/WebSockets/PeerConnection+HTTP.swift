@@ -22,7 +22,10 @@ extension PeerConnection {
         input.append(copying: bytes)
         switch phase {
         case .answering, .responding: pauseReading(true)
-        default: readRequests()
+        default:
+            // A body may have as many reads as it likes; each waits for its turn.
+            if !isThrottled, !server.admits(bytes.count, of: self) { return }
+            readRequests()
         }
     }
 

@@ -1,3 +1,5 @@
+import Wire
+
 /// One accepted socket: first HTTP, then perhaps a WebSocket. Owned by the server's table, used on
 /// the loop thread. This file has what both have in common: the phase, the outgoing bytes, the
 /// deadline and the end. Memory, inbound: one request or message at its limit (`ServerLimits`);
@@ -81,6 +83,12 @@ final class PeerConnection {
         guard pause != gate.isPaused, let socket else { return }
         gate.isPaused = pause
         if !isThrottled { socket.pauseReading(pause) }
+    }
+
+    /// Whose it is, once the delegate knows: `Server.own`.
+    var user: ID? {
+        get { gate.user }
+        set { gate.user = newValue }
     }
 
     /// Throttling is a second reason not to read: both must allow it. What the library has already

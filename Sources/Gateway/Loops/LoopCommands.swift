@@ -20,8 +20,15 @@ struct LoopCommands: Sendable {
         let code: CloseCode
     }
 
+    struct Owner: Sendable {
+        let socket: SocketID
+        let user: ID
+    }
+
     var writes = Writes()
     var answers: [Answer] = []
+    /// Sockets whose users have said who they are.
+    var owners: [Owner] = []
     var throttles: [Throttle] = []
     /// Executed after the writes: nothing is written to a closed connection.
     var closes: [Close] = []
@@ -33,6 +40,6 @@ struct LoopCommands: Sendable {
 
     var isEmpty: Bool {
         writes.isEmpty && answers.isEmpty && throttles.isEmpty && closes.isEmpty && probes.isEmpty
-            && heard == 0 && door == nil
+            && owners.isEmpty && heard == 0 && door == nil
     }
 }

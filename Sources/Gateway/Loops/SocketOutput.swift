@@ -55,6 +55,12 @@ final class SocketOutput {
         }
     }
 
+    /// The session is this user's: its large input takes turns as theirs.
+    func own(_ session: SessionID, by user: ID) {
+        if let sides, sides.serves(session) { return sides.own(session, by: user) }
+        server.own(SocketID(rawValue: session), by: user)
+    }
+
     func throttle(_ session: SessionID, _ isThrottled: Bool) {
         if let sides, sides.serves(session) { return sides.throttle(session, isThrottled) }
         server.throttle(SocketID(rawValue: session), isThrottled)

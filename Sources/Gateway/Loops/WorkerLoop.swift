@@ -91,6 +91,7 @@ final class WorkerLoop: @unchecked Sendable {
 
     private func perform(_ commands: LoopCommands) {
         if let door = commands.door { self.door = door }
+        for owner in commands.owners { server.own(owner.socket, by: owner.user) }
         if !commands.writes.isEmpty { write(commands) }
         for answer in commands.answers { answer.responder.respond(answer.response) }
         for throttle in commands.throttles {

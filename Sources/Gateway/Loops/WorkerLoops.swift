@@ -106,6 +106,12 @@ final class WorkerLoops: @unchecked Sendable {
         sides[place].commands.closes.append(LoopCommands.Close(socket: socket, code: code))
     }
 
+    /// Tells the session's loop whose it is.
+    func own(_ session: SessionID, by user: ID) {
+        sides[place(session)].commands.owners.append(
+            LoopCommands.Owner(socket: SocketID(rawValue: session), user: user))
+    }
+
     /// Throttles the session, or ends that: then the frames kept meanwhile are processed before
     /// this returns.
     func throttle(_ session: SessionID, _ isThrottled: Bool) {
