@@ -139,31 +139,37 @@ package struct Pacing {
         self.instant = instant
         slices.sessions += sessions
         slices.time += time
-        var left: [Stream] = []
-        for stream in spoken {
+        // Filtered in place: in each turn an array would be allocated anew.
+        var spoken: [Stream] = []
+        swap(&spoken, &self.spoken)
+        spoken.removeAll { stream in
             let isSliced = stream.pace.slicedUpTo > 0
             // Where nothing was written, only what was sliced is over; the rest is in flight.
             guard sliced.isPast(stream.pace.slicedUpTo), sessions > 0 || isSliced else {
-                left.append(stream)
-                continue
+                return false
             }
-            let written = isSliced ? slices : (sessions, time)
-            stream.pace.slicedUpTo = 0
-            stream.pace.isSpoken = false
-            // The stream pays only for its share of the sessions written.
-            let share = min(1, Double(stream.subscribers.count) / Double(max(1, written.0)))
-            let took = written.1 * share
-            stream.pace.linger.noteWritten(in: took)
-            // A rest that is not over stays: only messages change it, not other events.
-            guard stream.pace.isBehind else { continue }
-            stream.pace.isBehind = false
-            let rest = min(longest, took * factor)
-            stream.pace.restsUntil = rest < Self.least ? nil : instant + rest
-            stream.pace.isAwaiting = false
-            stream.pace.linger.cancel()
+            wrote(stream, isSliced ? slices : (sessions, time))
+            return true
         }
-        spoken = left
-        if left.isEmpty { slices = (0, .zero) }
+        swap(&spoken, &self.spoken)
+        if self.spoken.isEmpty { slices = (0, .zero) }
+    }
+
+    /// The stream's event was written to everybody.
+    private func wrote(_ stream: Stream, _ written: (sessions: Int, time: Duration)) {
+        stream.pace.slicedUpTo = 0
+        stream.pace.isSpoken = false
+        // The stream pays only for its share of the sessions written.
+        let share = min(1, Double(stream.subscribers.count) / Double(max(1, written.sessions)))
+        let took = written.time * share
+        stream.pace.linger.noteWritten(in: took)
+        // A rest that is not over stays: only messages change it, not other events.
+        guard stream.pace.isBehind else { return }
+        stream.pace.isBehind = false
+        let rest = min(longest, took * factor)
+        stream.pace.restsUntil = rest < Self.least ? nil : instant + rest
+        stream.pace.isAwaiting = false
+        stream.pace.linger.cancel()
     }
 
     /// Whether a fan-out in slices waits for its end.

@@ -103,12 +103,12 @@ package final class Journal {
     let age: Int64
     /// The entries in blocks of `block`, oldest first: memory is taken by what there is, however
     /// much there may be.
-    private var blocks: [[Entry]] = []
+    @exclusivity(unchecked) private var blocks: [[Entry]] = []
     private static let block = 1024
     /// How many entries of the first block were dropped.
-    private var start = 0
-    private var count = 0
-    private var heap = 0
+    @exclusivity(unchecked) private var start = 0
+    @exclusivity(unchecked) private var count = 0
+    @exclusivity(unchecked) private var heap = 0
     /// The serial of the oldest entry.
     private(set) var first: Serial = 1
     /// From when on the journal is complete.

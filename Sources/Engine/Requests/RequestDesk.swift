@@ -28,7 +28,7 @@ final class RequestDesk {
     let tally: Tally
     let connections: Connections
     let sync: Sync
-    private var steps: [Step] = []
+    @exclusivity(unchecked) private var steps: [Step] = []
 
     init(_ connections: Connections, _ sync: Sync) {
         self.connections = connections

@@ -27,7 +27,7 @@ final class Connections {
     private(set) var limits: Limits
     @exclusivity(unchecked) var registry: SessionRegistry
     var drain: Drain?
-    private var steps: [Step] = []
+    @exclusivity(unchecked) private var steps: [Step] = []
 
     /// The gateway's identity, shown to clients.
     struct House {

@@ -25,9 +25,9 @@ final class Stream {
     /// How lists show it.
     var entry = ListEntry()
     /// Sent and pending changes of its subscribers; changed only by `Fanout`.
-    var outgoing = Fanout.Outgoing()
+    @exclusivity(unchecked) var outgoing = Fanout.Outgoing()
     /// Whether it may send; changed only by `Pacing`.
-    var pace = Pacing.Pace()
+    @exclusivity(unchecked) var pace = Pacing.Pace()
 
     struct State {
         /// The newest change known.

@@ -4,7 +4,7 @@ import Wire
 /// Steps for the rest of the engine from logs that live elsewhere, in order, and the streams that
 /// ticks look at. Shared by the parts that follow such logs; each only adds.
 final class SyncSteps {
-    private var steps: [Sync.Step] = []
+    @exclusivity(unchecked) private var steps: [Sync.Step] = []
     /// Streams with a timeout or retry pending.
     private var watchful: [ID: Stream] = [:]
 
