@@ -206,8 +206,9 @@ import Wire
         return (server, clients)
     }
 
-    /// Large messages of all, sent at once: the place of the last client's among them.
-    private static func placeOfLast(_ users: [String?]) throws -> Int {
+    /// Large messages of all, sent at once: which place the later of the first and the last
+    /// client's has. In one turn sockets are read in an order of the library's own.
+    private static func placeOfEnds(_ users: [String?]) throws -> Int {
         let (server, clients) = try server(users)
         try server.whileLoopWaits {
             for (number, client) in clients.enumerated() {
@@ -216,15 +217,17 @@ import Wire
         }
         #expect(server.eventually { $0.echo.messages.count == users.count })
         let order = server.onLoop { $0.echo.messages.map { Array($0.prefix { $0 != 0x20 }) } }
-        return order.firstIndex(of: Array("\(users.count - 1)".utf8)) ?? -1
+        let places = [0, users.count - 1].compactMap { order.firstIndex(of: Array("\($0)".utf8)) }
+        #expect(places.count == 2)
+        return places.max() ?? users.count
     }
 
     @Test func aUserWithTwentyConnectionsHasOneShare() throws {
-        let crowd = Array(repeating: "many" as String?, count: 20)
-        #expect(try Self.placeOfLast(crowd + ["one"]) <= 2)
-        // Strangers are one owner together, and so are a stranger and users two.
-        #expect(try Self.placeOfLast(Array(repeating: nil, count: 20) + ["one"]) <= 2)
-        #expect(try Self.placeOfLast(crowd + [nil]) <= 2)
+        let many = Array(repeating: "many" as String?, count: 20)
+        #expect(try Self.placeOfEnds(["one"] + many + ["two"]) <= 4)
+        // Strangers are one owner together.
+        #expect(try Self.placeOfEnds(["one"] + Array(repeating: nil, count: 20) + ["two"]) <= 4)
+        #expect(try Self.placeOfEnds([nil] + many + ["two"]) <= 4)
     }
 
     /// A body of megabytes takes turns with those who chat, and comes whole.
@@ -249,8 +252,7 @@ import Wire
         #expect(server.onLoop { $0.echo.requests[0].body } == body)
     }
 
-    /// While one body is read, those of others and large messages pass at their turn; twenty of
-    /// the backend's connections have one share.
+    /// Twenty bodies have one share beside large messages of others.
     @Test func bodiesAreOneShare() throws {
         let (server, clients) = try Self.server(["ann"])
         let backend = try (0..<20).map { _ in try RawClient(port: server.port) }
@@ -263,12 +265,17 @@ import Wire
             return bodies == 20
         }
         #expect(isReading)
+        let last = try RawClient(port: server.port)
+        try last.upgrade()
+        #expect(server.eventually { $0.echo.open.count == 2 })
+        server.onLoop { $0.server.own($0.echo.open[1], by: "ben".id) }
         let body = String(repeating: "x", count: 60_000)
         try server.whileLoopWaits {
-            for client in backend { try client.send(body) }
             try clients[0].sendText(body)
+            for client in backend { try client.send(body) }
+            try last.sendText(body)
         }
-        #expect(server.eventually { $0.echo.messages.count == 1 && $0.echo.requests.count == 20 })
-        #expect(server.onLoop { $0.echo.requestsBeforeMessage } <= 3)
+        #expect(server.eventually { $0.echo.messages.count == 2 && $0.echo.requests.count == 20 })
+        #expect(server.onLoop { $0.echo.requestsBeforeLast } <= 3)
     }
 }

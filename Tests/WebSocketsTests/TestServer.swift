@@ -91,8 +91,8 @@ final class Echo: ServerDelegate {
     var messages: [[UInt8]] = []
     /// The turns in which they came.
     var messageTurns: Set<Int> = []
-    /// How many requests came before the first of them.
-    var requestsBeforeMessage = 0
+    /// How many requests came before the last of them.
+    var requestsBeforeLast = 0
     /// Throttles whoever says it, before the next of its messages is read.
     var stopWord: [UInt8]?
     /// What an upgrade is answered with; nil accepts it.
@@ -113,7 +113,7 @@ final class Echo: ServerDelegate {
     func connected(_ socket: SocketID, _ request: UpgradeRequest) { open.append(socket) }
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
-        if messages.isEmpty { requestsBeforeMessage = requests.count }
+        requestsBeforeLast = requests.count
         messages.append(bytes)
         messageTurns.insert(turns)
         buffer.removeAll()
