@@ -23,8 +23,10 @@ extension PeerConnection {
         switch phase {
         case .answering, .responding: pauseReading(true)
         default:
+            // A head is short, is answered at once if it is refused, and says whose its body is.
+            if phase == .head { readRequests(upTo: 1) }
             // A body may have as many reads as it likes; each waits for its turn.
-            if !isThrottled, !server.admits(bytes.count, of: self) { return }
+            if phase == .body, !isThrottled, !server.admits(bytes.count, of: self) { return }
             readRequests()
         }
     }
@@ -37,11 +39,16 @@ extension PeerConnection {
     }
 
     /// Reads all complete requests that can be answered at once.
-    func readRequests() {
+    /// - Parameter most: as many heads and bodies.
+    func readRequests(upTo most: Int = .max) {
         guard !exchange.isReading else { return }
         exchange.isReading = true
         defer { exchange.isReading = false }
-        while !isThrottled, phase == .head ? readHead() : phase == .body && readBody() {}
+        var count = 0
+        while count < most, !isThrottled, phase == .head ? readHead() : phase == .body && readBody()
+        {
+            count += 1
+        }
         if phase == .open, !input.isEmpty {
             // Bytes after the handshake are frames already.
             let rest = input

@@ -108,6 +108,10 @@ final class PeerConnection {
 
     /// Its input waits for a later turn of the loop, or no longer does.
     func wait(_ isWaiting: Bool) {
+        // The peer of a body is not late for what waited here.
+        if !isWaiting, phase == .body, timer.deadline != nil {
+            setDeadline(server.limits.bodyTimeout)
+        }
         set(\.isWaiting, to: isWaiting)
     }
 

@@ -278,4 +278,49 @@ import Wire
         #expect(server.eventually { $0.echo.messages.count == 2 && $0.echo.requests.count == 20 })
         #expect(server.onLoop { $0.echo.requestsBeforeLast } <= 3)
     }
+
+    /// Large messages of twenty strangers, and two requests whose head and body come in one read:
+    /// one of a socket before theirs, one behind them, since in one turn sockets are read in an
+    /// order of the library's own.
+    private static func requestsAmongStrangers(
+        _ admission: Admission
+    ) throws -> (beforeHead: Int, beforeRequest: Int) {
+        let server = try TestServer()
+        server.onLoop { $0.echo.admission = admission }
+        let first = try RawClient(port: server.port)
+        let strangers = try (0..<20).map { number in
+            let client = try RawClient(port: server.port)
+            try client.upgrade()
+            #expect(server.eventually { $0.echo.open.count == number + 1 })
+            return client
+        }
+        let last = try RawClient(port: server.port)
+        let isHere = server.eventually { server in
+            var count = 0
+            server.server.connections.forEach { _ in count += 1 }
+            return count == 22
+        }
+        #expect(isHere)
+        let body = String(repeating: "x", count: 30_000)
+        let request = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 30000\r\n\r\n" + body
+        try server.whileLoopWaits {
+            try first.send(request)
+            for client in strangers { try client.sendText(body) }
+            try last.send(request)
+        }
+        #expect(server.eventually { $0.echo.messages.count == 20 })
+        return server.onLoop { ($0.echo.messagesBeforeHead, $0.echo.messagesBeforeRequest) }
+    }
+
+    /// It does not wait among strangers: its body has the share of bodies.
+    @Test func aHeadIsReadAtOnceAndItsBodyInTurn() throws {
+        let before = try Self.requestsAmongStrangers(.accept(bodyLimit: nil, isFree: false))
+        #expect(before.beforeHead <= 2 && before.beforeRequest <= 8)
+    }
+
+    /// Nor does a refusal, which the head alone decides.
+    @Test func aRefusalDoesNotWaitForATurn() throws {
+        let refusal = HTTPResponse(status: 401)
+        #expect(try Self.requestsAmongStrangers(.refuse(refusal)).beforeHead <= 2)
+    }
 }

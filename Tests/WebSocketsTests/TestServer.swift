@@ -93,6 +93,9 @@ final class Echo: ServerDelegate {
     var messageTurns: Set<Int> = []
     /// How many requests came before the last of them.
     var requestsBeforeLast = 0
+    /// How many messages came before the head of the last request, and before its body.
+    var messagesBeforeHead = 0
+    var messagesBeforeRequest = 0
     /// Throttles whoever says it, before the next of its messages is read.
     var stopWord: [UInt8]?
     /// What an upgrade is answered with; nil accepts it.
@@ -130,10 +133,14 @@ final class Echo: ServerDelegate {
         open.removeAll { $0 == socket }
     }
 
-    func admit(_ request: RequestHead) -> Admission { admission }
+    func admit(_ request: RequestHead) -> Admission {
+        messagesBeforeHead = messages.count
+        return admission
+    }
 
     func request(_ request: HTTPRequest, _ responder: HTTPResponder) {
         requests.append(request)
+        messagesBeforeRequest = messages.count
         switch request.path {
         case "/later": waiting.append(responder)
         case "/stream":
