@@ -132,7 +132,9 @@ public struct JSONObject: Sendable {
         }
     }
 
-    private static func name(_ key: JSONScanner.StringToken, in text: [UInt8]) -> String {
+    private static let few = 100
+
+    static func name(_ key: JSONScanner.StringToken, in text: [UInt8]) -> String {
         key.isEscaped
             ? JSONText.unescaped(text, key.start..<key.end)
             : String(decoding: text[key.start..<key.end], as: UTF8.self)
@@ -193,6 +195,10 @@ public struct JSONObject: Sendable {
 
     /// The members whose name is not in `names`, in order; of duplicates, the last.
     public func members(except names: Set<String>) -> [JSONMember] {
+        // Many are found where they lie before their names are made.
+        if case .places(let places, _) = storage, places.count > Self.few {
+            return members(except: names, knowing: []) { _, _ in true }
+        }
         var seen: Set<Name> = []
         var kept: [JSONMember] = []
         func keep(_ key: String, _ count: Int, _ value: @autoclosure () -> RawJSON) {

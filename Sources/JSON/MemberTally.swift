@@ -33,9 +33,7 @@ extension JSONObject {
     /// - Parameter names: of ASCII, which looks like no other: they are compared by their bytes.
     package func tally(except names: Set<String>) -> MemberTally {
         var tally = MemberTally()
-        visitLast(except: names, knowing: []) { _, size, levels, _ in
-            tally.add(size, levels: levels)
-        }
+        visitLast(except: names, knowing: []) { tally.add($0.size, levels: $0.levels) }
         return tally
     }
 
@@ -47,9 +45,9 @@ extension JSONObject {
     ) -> MemberTally {
         var tally = MemberTally()
         var isReplaced = [Bool](repeating: false, count: others.count)
-        visitLast(except: names, knowing: others) { other, size, levels, isNull in
-            if let other { isReplaced[other] = true }
-            if !isNull { tally.add(size, levels: levels) }
+        visitLast(except: names, knowing: others) { seen in
+            if let other = seen.other { isReplaced[other] = true }
+            if !seen.isNull { tally.add(seen.size, levels: seen.levels) }
         }
         for (index, other) in others.enumerated() where !isReplaced[index] {
             tally.add(
@@ -58,12 +56,52 @@ extension JSONObject {
         return tally
     }
 
-    /// Calls `body` with each member that `members(except:)` would have, from the last to the
-    /// first: the index of the one among `others` that has its name, its size in bytes, its levels,
-    /// and whether it is `null`.
-    private func visitLast(
+    /// The members of `members(except: names)` that change `others` when they are merged with them:
+    /// a `null` for a name that none of those has is not made.
+    package func members(
+        except names: Set<String>, changing others: [JSONMember]
+    ) -> [JSONMember] {
+        members(except: names, knowing: others) { isKnown, isNull in isKnown || !isNull }
+    }
+
+    /// The members of `members(except: names)` that `isWanted`, by whether one of `others` has the
+    /// name and whether the value is `null`. Only these are made.
+    func members(
         except names: Set<String>, knowing others: [JSONMember],
-        _ body: (_ other: Int?, _ size: Int, _ levels: Int, _ isNull: Bool) -> Void
+        where isWanted: (_ isKnown: Bool, _ isNull: Bool) -> Bool
+    ) -> [JSONMember] {
+        guard case .places(let places, let text) = storage else {
+            // Members that were built already.
+            let object = try? JSONObject(inPlace: bytes)
+            return object?.members(except: names, knowing: others, where: isWanted) ?? []
+        }
+        var wanted: [Int] = []
+        visitLast(except: names, knowing: others) { seen in
+            if isWanted(seen.other != nil, seen.isNull) { wanted.append(seen.place) }
+        }
+        return wanted.reversed().map { index in
+            let place = places[index]
+            return JSONMember(
+                key: Self.name(place.key, in: text), value: RawJSON(of: text, place.value))
+        }
+    }
+
+    /// A member where it lies.
+    private struct Seen {
+        /// Its index among all.
+        let place: Int
+        /// The index of the one among the others that has its name.
+        let other: Int?
+        /// In bytes, of its name and value.
+        let size: Int
+        let levels: Int
+        let isNull: Bool
+    }
+
+    /// Calls `body` with each member that `members(except:)` would have, from the last to the
+    /// first.
+    private func visitLast(
+        except names: Set<String>, knowing others: [JSONMember], _ body: (Seen) -> Void
     ) {
         guard case .places(let places, let text) = storage else {
             // Members that were built already.
@@ -84,19 +122,21 @@ extension JSONObject {
                 owners[entry - leftOut] = index
             }
         }
-        for place in places.reversed() {
+        for (index, place) in places.enumerated().reversed() {
             let (entry, isNew) = table.insert(place.key, in: text)
             var other: Int?
             if !isNew {
                 // A name that is left out, one that came already, or one of the others'.
-                let index = entry - leftOut
-                guard owners.indices.contains(index), let owner = owners[index] else { continue }
+                let known = entry - leftOut
+                guard owners.indices.contains(known), let owner = owners[known] else { continue }
                 other = owner
-                owners[index] = nil
+                owners[known] = nil
             }
             body(
-                other, table.length(entry) + place.value.count, place.levels,
-                text[place.value.lowerBound] == UInt8(ascii: "n"))
+                Seen(
+                    place: index, other: other, size: table.length(entry) + place.value.count,
+                    levels: place.levels,
+                    isNull: text[place.value.lowerBound] == UInt8(ascii: "n")))
         }
     }
 }

@@ -29,8 +29,8 @@ package struct UnknownFields: Sendable, Hashable {
         }
 
         var members: [JSONMember] {
-            let members = object.members(except: known)
-            return base.map { $0.merged(with: members) } ?? members
+            guard let base else { return object.members(except: known) }
+            return base.merged(with: object.members(except: known, changing: base))
         }
     }
 

@@ -200,8 +200,9 @@ package struct ServerAPI {
             throw RequestError.badRequest(
                 "\(prefix)author: \(seen) (accepted: a string, the id of a user)")
         }
-        let content = try MessageContent.decode(object, prefix: prefix)
+        var content = try MessageContent.decode(object, prefix: prefix)
         try limits.check(sent: content, prefix: prefix)
+        content.unknownFields = content.unknownFields.built
         return NewMessage(author: try identifier(author, "\(prefix)author"), content: content)
     }
 
