@@ -27,7 +27,7 @@ extension Connections {
         guard let session = registry[id], !session.isClosing else { return nil }
         chargeBytes(frame, session)
         guard session.postponed.isEmpty, !isOverfull(session) else {
-            // What waits takes the room of a request, not of its text (but for many unknown fields).
+            // What waits takes the room of a request; with many unknown fields, of its text.
             session.postponed.append(.frame(frame.decoded()))
             registry.noteThrottle(session)
             return nil
