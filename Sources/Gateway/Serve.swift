@@ -124,6 +124,7 @@ private final class Service {
             inbox: inbox)
         try openLoops()
         onLoop.value = driver
+        driver.http.bodies = BodyWorker(loop) { [onLoop] in onLoop.value?.http.decoded($0) }
         server.delegate = driver
         loop.onTurnEnd = { [driver] in driver.endTurn() }
         loop.every(milliseconds: 100) { [unowned self] in tick() }
@@ -197,6 +198,7 @@ private final class Service {
         driver.output.sides?.end()
         upstream.stop()
         slowReads.stop()
+        driver.http.bodies?.stop()
         replica?.stop()
         onLoop.value = nil
         log.info("stopped")

@@ -128,6 +128,8 @@ extension PeerConnection {
         exchange.chunks = head.isChunked ? ChunkedBody(limit: limit) : nil
         if isFree { payToll() }
         guard head.isChunked || head.contentLength > input.count else { return }
+        // To grow step by step would copy all that came, several times.
+        if !head.isChunked { input.reserveCapacity(head.contentLength) }
         setDeadline(server.limits.bodyTimeout)
         if head.expectsContinue { send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
     }
@@ -154,6 +156,11 @@ extension PeerConnection {
     private func takeBody(of head: HTTPRequestHead) -> [UInt8]? {
         guard exchange.chunks != nil else {
             guard input.count >= head.contentLength else { return nil }
+            guard input.count > head.contentLength else {
+                // Nothing stands behind it: a large one is not copied.
+                defer { input = [] }
+                return input
+            }
             let body = Array(input.prefix(head.contentLength))
             input.removeFirst(head.contentLength)
             return body

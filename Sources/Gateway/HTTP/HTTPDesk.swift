@@ -24,6 +24,8 @@ final class HTTPDesk {
     private let board: StatusBoard
     private let entrance: Entrance
     private let tracer: CallTracer
+    /// Large bodies and answers; nil before the service begins.
+    var bodies: BodyWorker?
 
     init(
         _ engine: Engine, _ calls: OriginCalls, _ cache: CacheFile, _ board: StatusBoard,
@@ -116,18 +118,23 @@ final class HTTPDesk {
         }
         guard entrance.door.mayUseAPI(request.headers) else { return responder.respond(.keyNeeded) }
         let api = ServerAPI(limits: LogLimits(entrance.configuration.limits))
-        do throws(ServerAPI.Failure) {
-            let call = try api.call(
-                method: request.method.rawValue, path: request.path, query: request.query ?? "",
-                body: request.body)
-            perform(call, TracedRequest(request), responder)
-        } catch {
-            switch error {
-            case .error(let error):
-                tracer.note(TracedRequest(request), error)
-                responder.respond(.error(error))
-            case .method(let allowed): responder.respond(.methodNotAllowed(allowed))
-            }
+        if request.body.count > BodyWorker.large, let bodies {
+            bodies.decode(request, responder, api)
+        } else {
+            decoded(BodyWorker.Decoded(request, responder, api))
+        }
+    }
+
+    /// Performs a request of the server API, or refuses it.
+    func decoded(_ decoded: BodyWorker.Decoded) {
+        let traced = TracedRequest(decoded.request)
+        switch decoded.call {
+        case .success(let call): perform(call, traced, decoded.responder)
+        case .failure(.error(let error)):
+            tracer.note(traced, error)
+            decoded.responder.respond(.error(error))
+        case .failure(.method(let allowed)):
+            decoded.responder.respond(.methodNotAllowed(allowed))
         }
     }
 
@@ -193,6 +200,11 @@ final class HTTPDesk {
     /// Answers a write of the server API.
     func performed(_ call: WaitingCall, _ result: Result<Outcome, RequestError>) {
         tracer.note(call.traced, result)
+        if case (.write(let shape), .success(let outcome)) = (call.kind, result), let bodies,
+            WaitingCall.bytes(of: outcome) > BodyWorker.large
+        {
+            return bodies.respond(call.responder) { WaitingCall.response(outcome, shape) }
+        }
         guard case .disconnect(let user, let mayComeBack) = call.kind, case .success = result else {
             return call.performed(result)
         }

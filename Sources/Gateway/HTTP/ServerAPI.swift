@@ -7,7 +7,7 @@ import Wire
 
 /// The server API of `protocol.md` 7 as a pure function: from method, path, query and body to a
 /// call. No socket, no state; the gateway calls the upstream and answers.
-package struct ServerAPI {
+package struct ServerAPI: Sendable {
     /// The call that a request makes.
     package enum Call: Sendable, Hashable {
         case ask(HistoryQuery)

@@ -36,8 +36,14 @@ struct WaitingCall {
         }
     }
 
-    private static func response(_ outcome: Outcome, _ shape: ServerAPI.Shape) -> HTTPResponse {
-        var json = JSONWriter()
+    /// About as many as its answer has.
+    static func bytes(of outcome: Outcome) -> Int {
+        guard case .messages(let messages, _) = outcome else { return 0 }
+        return messages.reduce(0) { $0 + $1.json.count + 1 }
+    }
+
+    static func response(_ outcome: Outcome, _ shape: ServerAPI.Shape) -> HTTPResponse {
+        var json = JSONWriter(capacity: bytes(of: outcome) + 256)
         var status = 200
         json.beginObject()
         switch outcome {
