@@ -39,7 +39,7 @@ struct Linger {
     private static let least = Duration.microseconds(100)
     /// When as many have come as expected, it waits for this long whether more do: one more turn.
     private static let heels = Duration.microseconds(20)
-    /// After so many waits in vain only each so manieth is tried.
+    /// After `mostVain` waits in vain in a row, one in `rare` is tried.
     private static let (mostVain, rare) = (8, 32)
 
     /// Whether it waits.
@@ -97,7 +97,7 @@ struct Linger {
     }
 
     /// The turn ends with so many messages.
-    /// - Returns: when the wait ends, if that is earlier than was said, or later than that.
+    /// - Returns: the wait's new end; nil if it stays as it is.
     mutating func look(_ messages: Int, at instant: Duration) -> Duration? {
         guard let wait, messages >= expected, messages > wait.seen else { return nil }
         self.wait?.seen = messages

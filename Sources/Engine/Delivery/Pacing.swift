@@ -50,8 +50,13 @@ package struct Pacing {
         mutating func noteFanOut(of messages: Int) {
             if messages > 1 { isBehind = true }
             guard messages > 0 else { return }
-            if linger.isWaiting { restsUntil = nil }
+            endLingersRest()
             linger.noteFanOut(of: messages)
+        }
+
+        /// Whatever it lingered for, it rests no longer.
+        fileprivate mutating func endLingersRest() {
+            if linger.isWaiting { restsUntil = nil }
         }
 
         /// Its event is written in slices, up to this place of their queue.
@@ -236,7 +241,7 @@ package struct Pacing {
 
     /// A stream that was held is released: whether its wait was in vain.
     private mutating func noteEnd(_ stream: Stream) {
-        if stream.pace.linger.isWaiting { stream.pace.restsUntil = nil }
+        stream.pace.endLingersRest()
         if stream.pace.linger.end(with: stream.outgoing.batch.deltas.count) {
             counters.awaitedInVain += 1
         }
@@ -254,7 +259,7 @@ package struct Pacing {
         let all = release(held)
         for stream in all {
             stream.pace.noteArrival()
-            if stream.pace.linger.isWaiting { stream.pace.restsUntil = nil }
+            stream.pace.endLingersRest()
             stream.pace.linger.cancel()
         }
         return all + touched

@@ -211,6 +211,19 @@ import Wire
         return stream
     }
 
+    /// The stream's event goes out with so many messages; it was written to so many sessions in
+    /// 3 ms, and one is left.
+    private mutating func speakInSlices(
+        _ stream: Stream, messages: Int, sessions: Int
+    ) -> WriteQueue {
+        var sliced = WriteQueue()
+        stream.pace.noteFanOut(of: messages)
+        pacing.noteSpoken(stream)
+        stream.pace.noteSliced(upTo: sliced.append(Session(id: 7, at: Self.start, rate: 0)))
+        pacing.wrote(sessions, in: .milliseconds(3), at: .seconds(10), sliced)
+        return sliced
+    }
+
     @Test mutating func aCrowdWaitsUntilAsManyAreThereAsLastTime() {
         let stream = crowd(after: 3)
         Self.tell(1, stream)
@@ -274,11 +287,7 @@ import Wire
     /// over, where 16 come together.
     @Test mutating func twoFanOutsWithoutAPauseCountAsOne() {
         let stream = crowd(after: 9)
-        var sliced = WriteQueue()
-        stream.pace.noteFanOut(of: 9)
-        pacing.noteSpoken(stream)
-        stream.pace.noteSliced(upTo: sliced.append(Session(id: 7, at: Self.start, rate: 0)))
-        pacing.wrote(2, in: .milliseconds(3), at: .seconds(10), sliced)
+        var sliced = speakInSlices(stream, messages: 9, sessions: 2)
         Self.tell(9, stream)
         pacing.touch(stream)
         #expect(due(after: 0, sliced) == 0)
@@ -326,11 +335,7 @@ import Wire
     /// Held until the last event is written to everybody, it waits for the answers to it.
     @Test mutating func aCrowdWaitsBehindItsOwnSlices() {
         let stream = crowd(after: 3)
-        var sliced = WriteQueue()
-        stream.pace.noteFanOut(of: 3)
-        pacing.noteSpoken(stream)
-        stream.pace.noteSliced(upTo: sliced.append(Session(id: 7, at: Self.start, rate: 0)))
-        pacing.wrote(1, in: .milliseconds(3), at: .seconds(10), sliced)
+        var sliced = speakInSlices(stream, messages: 3, sessions: 1)
         Self.tell(1, stream)
         pacing.touch(stream)
         #expect(due(after: 0, sliced) == 0 && !pacing.isLingering)
