@@ -52,7 +52,7 @@ struct Delivery {
     private let slice: WriteSlice
     /// Slow readers above the soft limit that wait to be shed, oldest first.
     private var overfull: [Session] = []
-    /// Sessions above the soft limit whose sockets were not tried in this turn.
+    /// Sessions above the soft limit that got a large frame of their own since the last writes.
     private var toFlush: [Session] = []
     /// Sessions with postponed requests whose sockets have taken something since.
     private var resumable: [Session] = []
@@ -93,15 +93,13 @@ struct Delivery {
     }
 
     /// Queues a frame for this session alone, which is never shed. With a large one above the soft
-    /// limit the session is flushed within the turn: no other has this frame, so that it should not
-    /// lie in memory.
+    /// limit the session is among those that `takeToFlush` returns.
     /// - Returns: whether the session must be closed.
     mutating func push(_ session: Session, own frame: Frame, at now: Timestamp) -> Bool {
         push(session, .barrier(frame))
         guard isOverfull(session) else { return false }
         if session.lane.isBlocked { return shed(session, at: now) }
         guard frame.count > min(slice.small, softLimit) else { return false }
-        session.lane.isToBeFlushed = true
         toFlush.append(session)
         return false
     }
@@ -165,6 +163,7 @@ struct Delivery {
     /// more, and a slice of those that take turns.
     mutating func takeReady(at now: Timestamp) -> [Session] {
         isLeft = false
+        toFlush.removeAll(keepingCapacity: true)
         var ready = takeDirty()
         guard !sliced.isEmpty else { return ready }
         var cost = 0
@@ -230,20 +229,24 @@ struct Delivery {
         return true
     }
 
-    /// What waits for it is written on in this turn: with large replies, or if requests were
-    /// postponed for long, down to half of the soft limit; and where it is so much that the session
-    /// could be closed at the hard limit for having waited.
+    /// What waits for it is written on in this turn: after a read with a large answer, or if
+    /// requests were postponed for long, down to half of the soft limit; and where it is so much
+    /// that the session could be closed at the hard limit for having waited.
     func isUrgent(_ session: Session) -> Bool {
         let limit = session.lane.isToBeFlushed ? softLimit / 2 : hardLimit / 2
         return session.lane.outbox.bytes > limit
     }
 
-    /// The sessions to flush before more requests are answered, each once.
+    /// The sessions to flush after a read, each once: nobody else has its large answer, so that it
+    /// should not lie in memory, and the time counts as the read's. The replies of writes wait for
+    /// their slices as events do: many come in one turn, and no budget is theirs.
     mutating func takeToFlush() -> [Session] {
         guard !toFlush.isEmpty else { return [] }
         defer { toFlush.removeAll(keepingCapacity: true) }
         var seen: Set<SessionID> = []
-        return toFlush.filter { seen.insert($0.id).inserted }
+        let sessions = toFlush.filter { seen.insert($0.id).inserted }
+        for session in sessions { session.lane.isToBeFlushed = true }
+        return sessions
     }
 
     /// Passes the session's oldest frames to `write`, about `limit` bytes.

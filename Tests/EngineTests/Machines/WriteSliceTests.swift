@@ -155,6 +155,31 @@ import Wire
         #expect(readers[20].lane.outbox.bytes <= limits.outboxSoft / 2)
     }
 
+    /// Large replies to writes come many at a time, to sessions that are above their soft limits:
+    /// they wait for their slices, and a bystander is written in each turn.
+    @Test mutating func largeRepliesToWritesWaitForTheirSlices() {
+        limits.outboxHard = 1 << 40
+        delivery = Delivery(limits)
+        let authors = Self.sessions(60)
+        let stream = Self.stream("loud", authors)
+        let reply = Frame(Array(repeating: 0x20, count: 30_000))
+        for step in 0..<100 {
+            for author in authors where !delivery.isOverfull(author) {
+                delivery.push(author, Self.event(stream, bytes: 30_000))
+                _ = delivery.push(author, own: reply, at: Self.now)
+            }
+            delivery.push(authors[step % 60], Self.event(stream, bytes: 10))
+            var bytes = 0
+            for session in delivery.takeReady(at: Self.now.adding(Int64(step))) {
+                repeat {
+                    _ = delivery.take(session, WriteSlice.write, at: Self.now) { bytes += $0.count }
+                } while delivery.isUrgent(session)
+                if !session.lane.outbox.isEmpty { delivery.leave(session) }
+            }
+            #expect(bytes <= limits.writeSlice.budget + 2 * WriteSlice.write)
+        }
+    }
+
     /// Those who are flushed together because their requests have waited are counted with all that
     /// goes out for them, down to half of the soft limit.
     @Test mutating func whatAFlushWritesCountsInFull() {
