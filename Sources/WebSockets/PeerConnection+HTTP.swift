@@ -255,12 +255,3 @@ extension PeerConnection {
         finish(.lingering)
     }
 }
-
-extension [UInt8] {
-    fileprivate mutating func append(copying bytes: borrowing Span<UInt8>) {
-        let start = count
-        append(contentsOf: repeatElement(0, count: bytes.count))
-        var target = mutableSpan
-        for index in bytes.indices { target[start + index] = bytes[index] }
-    }
-}

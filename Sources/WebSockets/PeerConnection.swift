@@ -97,8 +97,7 @@ final class PeerConnection {
 
     /// Keeps bytes that were read until the connection is heard again.
     func hold(_ bytes: borrowing Span<UInt8>, from offset: Int) {
-        gate.held.reserveCapacity(gate.held.count + bytes.count - offset)
-        for index in offset..<bytes.count { gate.held.append(bytes[index]) }
+        gate.hold(bytes.extracting(offset...))
     }
 
     /// Stops or resumes processing its input, for the delegate.

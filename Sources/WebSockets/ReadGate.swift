@@ -24,9 +24,21 @@ struct ReadGate {
     /// - Returns: whether the connection has to rest, and does not yet.
     mutating func charge(at now: UInt64) -> Bool { toll.take(at: now) && restEnd == nil }
 
+    mutating func hold(_ bytes: borrowing Span<UInt8>) { held.append(copying: bytes) }
+
     /// - Returns: the bytes that waited, which are to be processed now.
     mutating func takeHeld() -> [UInt8] {
         defer { held = [] }
         return held
+    }
+}
+
+extension [UInt8] {
+    /// Not byte by byte: each `append` would look for room again.
+    mutating func append(copying bytes: borrowing Span<UInt8>) {
+        let start = count
+        append(contentsOf: repeatElement(0, count: bytes.count))
+        var target = mutableSpan
+        for index in bytes.indices { target[start + index] = bytes[index] }
     }
 }

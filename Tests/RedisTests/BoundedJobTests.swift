@@ -73,6 +73,41 @@ import Wire
         #expect(short?.isLong == false && long?.isLong == true)
     }
 
+    /// A small command waits for at most a few large ones, whatever waits beside it: where the way
+    /// is short, little is in flight, and pieces of long jobs alternate with short jobs.
+    @Test func aSmallCommandWaitsForFewLargeOnes() {
+        let large = RedisCommand.words([Array("SET".utf8), Array("large".utf8), large(30 << 10)])
+        var waiting = WaitingJobs()
+        func add(_ commands: [RedisCommand], for user: String) {
+            Payer.$current.withValue(Payer(user: user.id)) {
+                _ = waiting.add(CommandJob(commands, until: .now) { _ in })
+            }
+        }
+        for user in 0..<4 {
+            for _ in 0..<12 { add([large], for: "greedy-\(user)") }
+            add(Array(repeating: large, count: 100), for: "importer-\(user)")
+        }
+        add([.words("PING")], for: "bystander")
+        var inFlight = JobsInFlight()
+        var bytes = 0
+        while let job = waiting.next(beside: inFlight) {
+            if job.payer == Payer(user: "bystander".id) { break }
+            inFlight.append(sent(job))
+            #expect(inFlight.bytes < LinkPace.leastWindow + CommandJob.pieceSize)
+            // As on a link: the oldest is answered when nothing more may be sent.
+            while inFlight.bytes >= inFlight.pace.window, let done = inFlight.popFirst() {
+                bytes += done.pieceBytes
+                var done = done
+                done.replies = Array(repeating: .none, count: done.sent)
+                if done.isLong, !done.isDone { waiting.jobs.putBack(done) }
+            }
+        }
+        // A turn of each of the four who are before it, and a piece of a long job beside each.
+        #expect(bytes <= 4 * (31 << 10) + 5 * CommandJob.pieceSize)
+    }
+
+    private func large(_ count: Int) -> [UInt8] { [UInt8](repeating: 120, count: count) }
+
     private func sent(_ job: CommandJob) -> CommandJob {
         var job = job
         _ = job.advance(behind: 0, at: .now)

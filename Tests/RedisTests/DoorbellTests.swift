@@ -106,7 +106,7 @@ import Testing
                 for job in late { waiting.jobs.end(job) }
             default:
                 guard isAwake else { continue }
-                guard var job = waiting.next(beside: inFlight, window: 200) else {
+                guard var job = waiting.next(beside: inFlight) else {
                     (isAwake, hasLooked) = (false, true)
                     continue
                 }

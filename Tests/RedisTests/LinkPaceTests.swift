@@ -74,6 +74,17 @@ import Testing
     /// The work of a piece, in what it may be: half a millisecond and half of the way.
     private func fair(_ link: Link) -> Double { (LinkPace.grain + link.way / 2) / link.cost }
 
+    /// A short way needs little in flight, and so a small command waits behind little.
+    @Test(arguments: [(50, 64), (200, 64), (1000, 256), (2000, 512), (50_000, 512)])
+    func theWindowIsAsLargeAsTheWayNeeds(way: Int, kibibytes: Int) {
+        var pace = LinkPace()
+        #expect(pace.window == LinkPace.leastWindow)
+        let now = ContinuousClock.now
+        pace.answered(
+            LinkPace.Trip(sentAt: now, ahead: 1, isTypical: false), at: now + .microseconds(way))
+        #expect(pace.window == kibibytes << 10)
+    }
+
     @Test(arguments: [50, 100, 500, 2000, 20_000, 200_000], [5, 30, 70, 1000, 10_000])
     func aPieceIsAsLargeAsTheWayNeeds(way: Int, cost: Int) {
         var random = Chance(seed: UInt64(way + cost))

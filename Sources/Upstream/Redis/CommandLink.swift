@@ -13,10 +13,6 @@ import Wire
 final class CommandLink: @unchecked Sendable {
     typealias Completion = @Sendable (Result<[RedisReply], RequestError>) -> Void
 
-    /// The most bytes in flight: the rest stays in the queue, where it can still be refused, and
-    /// replies are not stuck behind much else on a slow network.
-    private static let window = 512 << 10
-
     /// How many times per deadline the server's identity is checked.
     static let pulses = 4
 
@@ -238,7 +234,7 @@ final class CommandLink: @unchecked Sendable {
     /// Sends queued jobs, as far as the window allows.
     private func take(for session: RedisSession) {
         let now = ContinuousClock.now
-        while let job = waiting.withLock({ $0.next(beside: inFlight, window: Self.window) }) {
+        while let job = waiting.withLock({ $0.next(beside: inFlight) }) {
             append(job, to: session, at: now)
         }
     }

@@ -119,6 +119,9 @@ struct CommandQueue {
     private(set) var pieceCount = LinkPace.least
     private var short = FairQueue<CommandJob>()
     private var long = FairQueue<CommandJob>()
+    /// Whether the last piece sent was a long job's: then a short job is next, as far as both may
+    /// go, since large pieces can fill the link's window.
+    private var wasLong = false
     /// Jobs queued or in flight.
     private(set) var count = 0
     /// Their bytes.
@@ -175,7 +178,10 @@ struct CommandQueue {
             inFlight.longPieces < Self.longPieces
             || inFlight.longCommands < inFlight.shortCommands / 4
         let withShort = inFlight.shortCommands < Self.shortCommands
-        let piece = (withLong ? long.popFirst() : nil) ?? (withShort ? short.popFirst() : nil)
+        var piece = wasLong && withShort ? short.popFirst() : nil
+        if piece == nil, withLong { piece = long.popFirst() }
+        if piece == nil, withShort { piece = short.popFirst() }
+        if let piece { wasLong = piece.element.isLong }
         if short.isEmpty, long.isEmpty { deadline = nil }
         return piece?.element
     }

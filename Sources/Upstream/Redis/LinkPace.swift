@@ -11,6 +11,10 @@ struct LinkPace {
     static let least = 8
     static let most = 400
 
+    /// The bounds of `window`.
+    static let leastWindow = 64 << 10
+    static let mostWindow = 512 << 10
+
     /// The server's work on a piece, beside half a round trip.
     static let grain = Duration.microseconds(500)
 
@@ -37,6 +41,14 @@ struct LinkPace {
     /// The most commands of the next piece. Of the way no more than a half: the shortest round trip
     /// has some of its own commands in it, and with all of it a piece would grow by its own size.
     var pieceCount: Int { probes > 0 ? Self.least : Int(size) }
+
+    /// The most bytes in flight. The rest stays in the queue, where it can still be refused, and
+    /// where small commands pass large ones: behind 512 KiB a small one waits for 4 ms of the
+    /// server's work. A way of 2 ms needs as much to carry 256 MB/s, a short one does not.
+    var window: Int {
+        let way = (base ?? .zero) / .milliseconds(2)
+        return max(Self.leastWindow, Int(min(1, way) * Double(Self.mostWindow)))
+    }
 
     mutating func answered(_ trip: Trip, at now: ContinuousClock.Instant) {
         let took = now - trip.sentAt

@@ -69,6 +69,6 @@ package final class RedisReplyReader {
 
     private static func bytes(_ reply: redisReply) -> [UInt8] {
         guard let start = reply.str else { return [] }
-        return UnsafeRawBufferPointer(start: start, count: Int(reply.len)).map { $0 }
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(reply.len)))
     }
 }

@@ -33,7 +33,7 @@ extension RedisScript {
             end
           end
         end
-        local time, sent, told, new = math.max(present, log.activity), {}, {}, 0
+        local time, sent, told, new = math.max(present, log.activity), {}, {''}, 0
         for n = 1, count do
           local id, _, author, hash, mark, content =
             unpack(ARGV, 6 + (n - 1) * size, 11 + (n - 1) * size)
@@ -47,7 +47,7 @@ extension RedisScript {
             redis.call('HSET', IDS, id, slot .. '\\t' .. hash .. '\\t' .. author)
             redis.call('HSET', READS, author, slot, '\\t' .. author, slot)
             log.last, new = log.seq, new + 1
-            sent[n], told[new] = {log.seq, value}, pack('i', slot, mark, value)
+            sent[n], told = {log.seq, value}, addParts(told, 'i', slot, mark, value)
           elseif fates[n].known then
             local place = fates[n].known
             sent[n] = {tonumber(place), redis.call('HGET', MESSAGES, place)}
@@ -62,7 +62,8 @@ extension RedisScript {
           trim(log, retain, present, span)
           save(log)
           seal(log)
-          publish(pack('messages', log.epoch, log.floor, log.seq) .. table.concat(told))
+          told[1] = table.concat(addParts({}, 'messages', log.epoch, log.floor, log.seq))
+          publish(told)
         end
         return {'done', head(log), new, sent}
         """
@@ -182,8 +183,7 @@ extension RedisScript {
         redis.call('HSET', MESSAGES, slot, value)
         save(log)
         seal(log)
-        publish(
-          pack('messages', log.epoch, log.floor, log.seq) .. pack(kind, slot, mark, value))
+        publish(addParts({}, 'messages', log.epoch, log.floor, log.seq, kind, slot, mark, value))
         return {'done', head(log), 0, {{place, value}}}
         """
 
@@ -269,10 +269,9 @@ extension RedisScript {
           redis.call('HSET', META, 'title', title:sub(2))
         end
         seal(log)
-        publish(
-          pack(
-            word, log.epoch, log.floor, log.seq, log.rev, mark, isNew, created, updated)
-          .. described)
+        local event = addParts(
+          {}, word, log.epoch, log.floor, log.seq, log.rev, mark, isNew, created, updated)
+        publish(event, described)
         return show(log, viewer, {})
         """
 
@@ -283,7 +282,7 @@ extension RedisScript {
         if not log or log.epoch ~= epoch or int(log.record) ~= record then return {'stale'} end
         local distinct = redis.call('HGET', META, 'distinct')
         for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
-        publish(pack('deleted', log.epoch) .. described)
+        publish(addParts({}, 'deleted', log.epoch), described)
         return {'done', distinct}
         """
 
@@ -298,7 +297,7 @@ extension RedisScript {
           redis.call('HSETNX', READS, '\\t' .. user, int(place))
           redis.call('HSET', READS, user, int(seq))
           if log.seal and log.seal:match('^%d+') == int(log.rev) then seal(log) end
-          publish(pack('read', user, seq))
+          publish(addParts({}, 'read', user, seq))
         end
         return {'done', reading(log, user)}
         """

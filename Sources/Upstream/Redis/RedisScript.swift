@@ -328,17 +328,20 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
           redis.call('HSET', META, 'seal', table.concat(sealed, ' '))
         end
 
-        -- Parts with their lengths, as the gateways read them from the feed.
-        local function pack(...)
-          local packed = {}
-          for at, part in ipairs({...}) do
+        -- Parts with their lengths, as the gateways read them from the feed. They are joined at
+        -- once, when all are there: Redis's Lua hashes each byte of each string that it makes.
+        local function addParts(event, ...)
+          for _, part in ipairs({...}) do
             if type(part) == 'number' then part = int(part) end
-            packed[at] = #part .. ':' .. part
+            local last = #event
+            event[last + 1], event[last + 2], event[last + 3] = #part, ':', part
           end
-          return table.concat(packed)
+          return event
         end
 
-        local function publish(event) redis.call(ARGV[1], ARGV[2], event) end
+        local function publish(event, rest)
+          redis.call(ARGV[1], ARGV[2], table.concat(event) .. (rest or ''))
+        end
 
         """
 

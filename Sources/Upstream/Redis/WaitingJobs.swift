@@ -21,10 +21,10 @@ struct WaitingJobs {
     mutating func release() -> Bool { bell.release() }
 
     /// The job whose next piece is sent beside these, as long as they have fewer bytes than the
-    /// window. If there is none, the thread is about to wait, and has to be woken for the next one:
-    /// all in one step, since it would not hear of a job that came between two.
-    mutating func next(beside inFlight: JobsInFlight, window: Int) -> CommandJob? {
-        let job = inFlight.bytes < window ? jobs.next(beside: inFlight) : nil
+    /// link's window. If there is none, the thread is about to wait, and has to be woken for the
+    /// next one: all in one step, since it would not hear of a job that came between two.
+    mutating func next(beside inFlight: JobsInFlight) -> CommandJob? {
+        let job = inFlight.bytes < inFlight.pace.window ? jobs.next(beside: inFlight) : nil
         if job == nil { bell.looked() }
         return job
     }
