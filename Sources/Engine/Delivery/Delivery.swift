@@ -27,7 +27,8 @@ struct Delivery {
         fileprivate var isToBeShed = false
         /// It is written until it is below half of the soft limit.
         fileprivate var isToBeFlushed = false
-        /// When it was first written above the soft limit while requests were postponed.
+        /// When a large reply, or a postponed request, was first found behind more than the soft
+        /// limit.
         fileprivate var overfullSince: Timestamp?
         /// When a frame was last written to it.
         fileprivate(set) var lastSent: Timestamp
@@ -100,6 +101,7 @@ struct Delivery {
         guard isOverfull(session) else { return false }
         if session.lane.isBlocked { return shed(session, at: now) }
         guard frame.count > min(slice.small, softLimit) else { return false }
+        session.lane.overfullSince = session.lane.overfullSince ?? now
         toFlush.append(session)
         return false
     }
@@ -163,7 +165,7 @@ struct Delivery {
     /// more, and a slice of those that take turns.
     mutating func takeReady(at now: Timestamp) -> [Session] {
         isLeft = false
-        toFlush.removeAll(keepingCapacity: true)
+        beginAnswer()
         var ready = takeDirty()
         guard !sliced.isEmpty else { return ready }
         var cost = 0
@@ -183,21 +185,19 @@ struct Delivery {
         return ready
     }
 
-    /// Whether its requests have been postponed for long, since more comes for it than its turns
-    /// write. It is then written down to half of the soft limit, so that they are answered however
-    /// much comes.
+    /// Whether a reply to it, or a request of it, has waited for long, since more comes for it than
+    /// its turns write. It is then written down to half of the soft limit, so that it is answered
+    /// however much comes.
     private func hasWaited(_ session: Session, at now: Timestamp) -> Bool {
-        guard !session.postponed.isEmpty, session.lane.outbox.bytes > softLimit else {
-            return false
-        }
+        guard session.lane.outbox.bytes > softLimit else { return false }
         guard let start = session.lane.overfullSince else {
-            session.lane.overfullSince = now
+            if !session.postponed.isEmpty { session.lane.overfullSince = now }
             return false
         }
         return now.milliseconds - start.milliseconds >= Self.patience
     }
 
-    /// Milliseconds that postponed requests wait while others are written.
+    /// Milliseconds that replies and requests wait while others are written.
     private static let patience: Int64 = 100
 
     private mutating func takeDirty() -> [Session] {
@@ -237,8 +237,11 @@ struct Delivery {
         return session.lane.outbox.bytes > limit
     }
 
+    /// A read is about to be answered: what was queued so far is none of its answer.
+    mutating func beginAnswer() { toFlush.removeAll(keepingCapacity: true) }
+
     /// The sessions to flush after a read, each once: nobody else has its large answer, so that it
-    /// should not lie in memory, and the time counts as the read's. The replies of writes wait for
+    /// should not lie in memory, and the time counts as the read's. The replies to writes wait for
     /// their slices as events do: many come in one turn, and no budget is theirs.
     mutating func takeToFlush() -> [Session] {
         guard !toFlush.isEmpty else { return [] }

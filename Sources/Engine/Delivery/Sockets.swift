@@ -23,7 +23,10 @@ package final class Sockets {
 
     // MARK: - Writing
 
-    /// Sessions above the soft limit whose sockets were not tried in this turn: flush them.
+    /// A read is about to be answered.
+    package func beginAnswer() { fanout.delivery.beginAnswer() }
+
+    /// The sessions to flush after a read, which are above the soft limit by its answer.
     package func takeSessionsToFlush() -> [Session] { fanout.delivery.takeToFlush() }
 
     /// Passes the session's oldest frames to `write`, about `limit` bytes, as one write of its

@@ -189,6 +189,7 @@ package final class TurnRunner {
         _ read: CacheRead, _ result: Result<Answer, RequestError>, at now: Timestamp,
         _ effects: Effects
     ) throws(Effects.Failure) {
+        engine.sockets.beginAnswer()
         engine.answered(read.token, result, at: now)
         settleCharges()
         try effects.finished(read, flush: engine.sockets.takeSessionsToFlush())

@@ -119,9 +119,9 @@ import Wire
         #expect(crowd[20].lane.outbox.backlog <= 100_000)
     }
 
-    /// A large reply, which nobody else gets, is written at once; and whoever has requests that
-    /// wait for its outbox is written down to the soft limit after a tenth of a second, so that
-    /// they do not wait for as long as more comes than is written.
+    /// A read's large reply, which nobody else gets, is written at once; and whoever has requests
+    /// that wait for its outbox is written down to the soft limit after a tenth of a second, so
+    /// that they do not wait for as long as more comes than is written.
     @Test mutating func repliesAndRequestsDoNotWaitAsLongAsEventsCome() {
         // Nobody is ever near it, or would be written at once.
         limits.outboxHard = 1 << 40
@@ -156,28 +156,50 @@ import Wire
     }
 
     /// Large replies to writes come many at a time, to sessions that are above their soft limits:
-    /// they wait for their slices, and a bystander is written in each turn.
+    /// they wait for their slices, at most a tenth of a second and a round of those, and a
+    /// bystander is written in each turn. A read that ends meanwhile has its own session flushed,
+    /// and no other.
     @Test mutating func largeRepliesToWritesWaitForTheirSlices() {
         limits.outboxHard = 1 << 40
         delivery = Delivery(limits)
-        let authors = Self.sessions(60)
-        let stream = Self.stream("loud", authors)
+        let sessions = Self.sessions(62)
+        let (authors, bystander, reader) = (sessions[..<60], sessions[60], sessions[61])
+        let stream = Self.stream("loud", Array(authors))
         let reply = Frame(Array(repeating: 0x20, count: 30_000))
-        for step in 0..<100 {
-            for author in authors where !delivery.isOverfull(author) {
+        var waitsSince = [Int?](repeating: nil, count: 60)
+        for step in 0..<300 {
+            let now = Self.now.adding(Int64(step))
+            for (index, author) in authors.enumerated() where !delivery.isOverfull(author) {
                 delivery.push(author, Self.event(stream, bytes: 30_000))
-                _ = delivery.push(author, own: reply, at: Self.now)
+                _ = delivery.push(author, own: reply, at: now)
+                if waitsSince[index] == nil { waitsSince[index] = step }
             }
-            delivery.push(authors[step % 60], Self.event(stream, bytes: 10))
+            delivery.push(bystander, Self.event(stream, bytes: 10))
+            delivery.beginAnswer()
+            while !delivery.isOverfull(reader) { _ = delivery.push(reader, own: reply, at: now) }
+            #expect(delivery.takeToFlush().map(\.id) == [reader.id])
+            delivery.discard(reader, at: now)
             var bytes = 0
-            for session in delivery.takeReady(at: Self.now.adding(Int64(step))) {
+            for session in delivery.takeReady(at: now) {
                 repeat {
-                    _ = delivery.take(session, WriteSlice.write, at: Self.now) { bytes += $0.count }
+                    _ = delivery.take(session, WriteSlice.write, at: now) { bytes += $0.count }
                 } while delivery.isUrgent(session)
                 if !session.lane.outbox.isEmpty { delivery.leave(session) }
+                if session.id <= 60, session.lane.outbox.bytes <= limits.outboxSoft / 2 {
+                    waitsSince[Int(session.id) - 1] = nil
+                }
             }
-            #expect(bytes <= limits.writeSlice.budget + 2 * WriteSlice.write)
+            // More by what one session has above half of its soft limit.
+            #expect(bytes <= limits.writeSlice.budget + limits.outboxSoft + 2 * WriteSlice.write)
+            #expect(bystander.lane.outbox.isEmpty)
+            #expect(waitsSince.allSatisfy { $0.map { step - $0 < 250 } ?? true })
         }
+        var turns = 0
+        while turns < 400, authors.contains(where: { !$0.lane.outbox.isEmpty }) {
+            _ = turn(at: Self.now.adding(Int64(300 + turns)))
+            turns += 1
+        }
+        #expect(turns < 400)
     }
 
     /// Those who are flushed together because their requests have waited are counted with all that
