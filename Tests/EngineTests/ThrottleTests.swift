@@ -54,4 +54,34 @@ import Testing
         let released = rig.takeThrottles()
         #expect(released.map(\.0) == [session] && released.map(\.1) == [false])
     }
+
+    /// A hundred answers of 32 KiB are what a session may hold besides its soft limit: who has as
+    /// many writes under way is not read until some are answered, and then is answered all.
+    @Test func whoWaitsForManyMessagesOrRecordsIsNotRead() {
+        let writes = [
+            ("sendMessage", #"{"conversation":"c","message":{"body":"text"}}"#),
+            ("editMessage", #"{"conversation":"c","id":"m","body":"text"}"#),
+            ("deleteMessage", #"{"conversation":"c","id":"m"}"#),
+            ("createConversation", #"{"participants":["ben"]}"#),
+            ("updateConversation", #"{"conversation":"c","title":"text"}"#),
+            ("addParticipants", #"{"conversation":"c","users":["ben"]}"#),
+            ("removeParticipants", #"{"conversation":"c","users":["ben"]}"#),
+            ("addAdmins", #"{"conversation":"c","users":["ben"]}"#),
+            ("removeAdmins", #"{"conversation":"c","users":["ben"]}"#),
+        ]
+        for (method, params) in writes {
+            let rig = Rig()
+            let session = rig.connect("ann")
+            rig.isHoldingWrites = true
+            for id in 1...100 {
+                rig.turn()
+                #expect(rig.takeThrottles().isEmpty, "\(method) \(id)")
+                rig.receive(
+                    session, #"{"id":\#(id),"method":"\#(method)","params":\#(params)}"#)
+            }
+            rig.turn()
+            let throttled = rig.takeThrottles()
+            #expect(throttled.map(\.0) == [session] && throttled.map(\.1) == [true], "\(method)")
+        }
+    }
 }

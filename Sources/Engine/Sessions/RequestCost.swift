@@ -59,7 +59,9 @@ extension Request {
     private static func steps(_ count: Int, _ size: Int) -> Int { max(0, count - 1) / size }
 
     /// Its weight while it is under way: a session with too much weight is not read. A `have`
-    /// weighs 1 for each 20 runs, a page 1 for each 100 messages beyond the first 100.
+    /// weighs 1 for each 20 runs, a page 1 for each 100 messages beyond the first 100. A write that
+    /// is answered with a message or a conversation weighs 1: its answer may have 32 KiB, and can't
+    /// be shed, so that more of them at once could bring a session over the hard limit.
     var weight: Int {
         switch self {
         case .subscribeMessages(_, let have, let limit):
@@ -69,10 +71,12 @@ extension Request {
             Self.steps(page.limit, Self.rows) * (page.around == nil ? 1 : 2)
         case .fetchConversations(let limit, _), .subscribeConversations(_, let limit):
             Self.steps(limit, Self.rows)
+        case .sendMessage, .editMessage, .deleteMessage, .createConversation, .updateConversation,
+            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
+            1
         case .connect, .refresh, .unsubscribeMessages, .unsubscribeConversations,
-            .fetchConversation, .fetchParticipants, .sendMessage, .editMessage, .deleteMessage,
-            .createConversation, .updateConversation, .addParticipants, .removeParticipants,
-            .addAdmins, .removeAdmins, .deleteConversation, .leaveConversation, .markRead, .typing:
+            .fetchConversation, .fetchParticipants, .deleteConversation, .leaveConversation,
+            .markRead, .typing:
             0
         }
     }

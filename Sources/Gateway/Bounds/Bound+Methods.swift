@@ -27,13 +27,18 @@ extension Bound {
             self.init(name, size: Self.frame, rows: "1", memory: Self.answer, beyond: Self.limited)
         case .sendMessage, .editMessage:
             self.init(
-                name, size: "`limits.message`", rows: "3", beyond: Self.tooLarge)
-        case .deleteMessage, .markRead, .leaveConversation:
+                name, size: "`limits.message`", rows: "3", memory: Self.written,
+                beyond: Self.tooLarge)
+        case .deleteMessage:
+            self.init(
+                name, size: Self.frame, rows: "3", memory: Self.written, beyond: Self.limited)
+        case .markRead, .leaveConversation:
             self.init(name, size: Self.frame, rows: "3", beyond: Self.limited)
         case .createConversation, .updateConversation, .addParticipants, .removeParticipants,
             .addAdmins, .removeAdmins:
             self.init(
-                name, size: Self.frame, rows: "those who are named", beyond: Self.tooLarge)
+                name, size: Self.frame, rows: "those who are named", memory: Self.written,
+                beyond: Self.tooLarge)
         case .deleteConversation:
             self.init(
                 name, size: Self.frame, rows: "1; the rest is purged in small steps",
@@ -67,6 +72,7 @@ extension Bound {
 
     private static let frame = "`limits.inbound_frame`"
     private static let answer = "its answer, in the outbox (`limits.outbox_hard`)"
+    private static let written = "its own bytes, and its answer; a hundred at a time"
     private static let limited = "`rate_limited` with `after`; then it is read with pauses"
     private static let tooLarge = "`too_large`, nothing is changed; `rate_limited`"
     private static let slowed = "200 at once, 50 a second, then not read for a second"
