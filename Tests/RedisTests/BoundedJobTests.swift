@@ -74,8 +74,9 @@ import Wire
     }
 
     /// A small command waits for at most a few large ones, whatever waits beside it: where the way
-    /// is short, little is in flight, and pieces of long jobs alternate with short jobs.
-    @Test func aSmallCommandWaitsForFewLargeOnes() {
+    /// is short, little is in flight, and short jobs have as much as pieces of long ones.
+    @Test(arguments: [1, 200])
+    func smallCommandsWaitForFewLargeOnes(bystanders: Int) {
         let large = RedisCommand.words([Array("SET".utf8), Array("large".utf8), large(30 << 10)])
         var waiting = WaitingJobs()
         func add(_ commands: [RedisCommand], for user: String) {
@@ -87,30 +88,33 @@ import Wire
             for _ in 0..<12 { add([large], for: "greedy-\(user)") }
             add(Array(repeating: large, count: 100), for: "importer-\(user)")
         }
-        add([.words("PING")], for: "bystander")
+        for user in 0..<bystanders { add([.words("PING")], for: "bystander-\(user)") }
         var inFlight = JobsInFlight()
-        var bytes = 0
-        while let job = waiting.next(beside: inFlight) {
-            if job.payer == Payer(user: "bystander".id) { break }
-            inFlight.append(sent(job))
+        var (bytes, found, pieces) = (0, 0, 0)
+        while found < bystanders, let job = waiting.next(beside: inFlight) {
+            if !job.isLong, job.size < 100 { found += 1 }
+            if job.isLong { pieces += 1 }
+            inFlight.append(sent(job, behind: inFlight))
             #expect(inFlight.bytes < LinkPace.leastWindow + CommandJob.pieceSize)
             // As on a link: the oldest is answered when nothing more may be sent.
-            while inFlight.bytes >= inFlight.pace.window, let done = inFlight.popFirst() {
+            while inFlight.bytes >= inFlight.pace.window, var done = inFlight.popFirst() {
                 bytes += done.pieceBytes
-                var done = done
                 done.replies = Array(repeating: .none, count: done.sent)
                 if done.isLong, !done.isDone { waiting.jobs.putBack(done) }
             }
         }
-        // A turn of each of the four who are before it, and a piece of a long job beside each.
+        #expect(found == bystanders && pieces > 0)
+        // A turn of each of the four who are before them, and pieces of long jobs beside that.
         #expect(bytes <= 4 * (31 << 10) + 5 * CommandJob.pieceSize)
     }
 
     private func large(_ count: Int) -> [UInt8] { [UInt8](repeating: 120, count: count) }
 
-    private func sent(_ job: CommandJob) -> CommandJob {
+    private func sent(
+        _ job: CommandJob, behind inFlight: JobsInFlight = JobsInFlight()
+    ) -> CommandJob {
         var job = job
-        _ = job.advance(behind: 0, at: .now)
+        _ = job.advance(behind: inFlight, at: .now)
         return job
     }
 

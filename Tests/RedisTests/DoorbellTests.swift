@@ -76,6 +76,9 @@ import Testing
         var waiting = WaitingJobs()
         var inFlight = JobsInFlight()
         var (isAwake, hasLooked, holders, sent) = (false, true, 0, 0)
+        // A few fill the window.
+        let value = [UInt8](repeating: 120, count: 40 << 10)
+        var fills = 0
         func wake() {
             #expect(hasLooked)
             (isAwake, hasLooked) = (true, false)
@@ -90,7 +93,8 @@ import Testing
                 holders -= 1
                 if waiting.release() { wake() }
             case 3...5:
-                let job = CommandJob([.words("PING")], until: .now + .seconds(60)) { _ in }
+                let command = RedisCommand.words([Array("PING".utf8), value])
+                let job = CommandJob([command], until: .now + .seconds(60)) { _ in }
                 let (isTaken, isRung) = waiting.add(job)
                 #expect(isTaken)
                 if isRung { wake() }
@@ -107,16 +111,17 @@ import Testing
             default:
                 guard isAwake else { continue }
                 guard var job = waiting.next(beside: inFlight) else {
+                    if inFlight.bytes >= inFlight.pace.window { fills += 1 }
                     (isAwake, hasLooked) = (false, true)
                     continue
                 }
-                _ = job.advance(behind: inFlight.commands, at: .now)
+                _ = job.advance(behind: inFlight, at: .now)
                 inFlight.append(job)
                 sent += 1
             }
             let hasQueued = waiting.jobs.deadline != nil
             #expect(isAwake || holders > 0 || inFlight.first != nil || !hasQueued)
         }
-        #expect(sent > 20)
+        #expect(sent > 20 && fills > 0)
     }
 }

@@ -15,6 +15,8 @@ import Testing
         /// What a command costs the server.
         var cost: Duration
         var jitter: Duration = .zero
+        /// Of a command.
+        var bytes = 500
         private var serverIsFreeAt: ContinuousClock.Instant?
         private var pieces = Fifo<(trip: LinkPace.Trip, count: Int, end: ContinuousClock.Instant)>()
         /// In flight: commands, pieces of long jobs, and short commands.
@@ -31,7 +33,8 @@ import Testing
         private mutating func send(_ count: Int, isLong: Bool) {
             commands += count
             if isLong { long += 1 } else { short += 1 }
-            let trip = LinkPace.Trip(sentAt: now, ahead: commands, isTypical: isLong)
+            let trip = LinkPace.Trip(
+                sentAt: now, ahead: commands, bytes: commands * bytes, isTypical: isLong)
             let free = max(now + way / 2, serverIsFreeAt ?? now) + cost * count
             serverIsFreeAt = free
             pieces.append((trip, count, free + way / 2))
@@ -60,6 +63,23 @@ import Testing
             return (done, now - began)
         }
 
+        /// Large commands come faster than they are answered.
+        /// - Returns: the largest window meanwhile.
+        mutating func saturate(for span: Duration) -> Int {
+            let end = now + span
+            var largest = 0
+            while now < end {
+                while commands * bytes < pace.window { send(1, isLong: false) }
+                guard let piece = pieces.popFirst() else { continue }
+                commands -= piece.count
+                short -= 1
+                now = max(now, piece.end)
+                pace.answered(piece.trip, at: now)
+                largest = max(largest, pace.window)
+            }
+            return largest
+        }
+
         /// Works until a time.
         mutating func work(
             for span: Duration, beside others: Int = 0, _ random: inout Chance
@@ -74,14 +94,25 @@ import Testing
     /// The work of a piece, in what it may be: half a millisecond and half of the way.
     private func fair(_ link: Link) -> Double { (LinkPace.grain + link.way / 2) / link.cost }
 
+    /// A window that followed what its own bytes take would grow without end.
+    @Test(arguments: [30, 100, 300, 2000])
+    func theWindowDoesNotFollowItself(cost: Int) {
+        var random = Chance(seed: UInt64(cost))
+        var link = Link(way: .microseconds(100), cost: .microseconds(20))
+        link.work(for: .seconds(3), &random)
+        (link.bytes, link.cost) = (30 << 10, .microseconds(cost))
+        #expect(link.saturate(for: .seconds(20)) == LinkPace.leastWindow)
+    }
+
     /// A short way needs little in flight, and so a small command waits behind little.
-    @Test(arguments: [(50, 64), (200, 64), (1000, 256), (2000, 512), (50_000, 512)])
+    @Test(arguments: [(50, 128), (200, 128), (1000, 256), (2000, 512), (50_000, 512)])
     func theWindowIsAsLargeAsTheWayNeeds(way: Int, kibibytes: Int) {
         var pace = LinkPace()
         #expect(pace.window == LinkPace.leastWindow)
         let now = ContinuousClock.now
         pace.answered(
-            LinkPace.Trip(sentAt: now, ahead: 1, isTypical: false), at: now + .microseconds(way))
+            LinkPace.Trip(sentAt: now, ahead: 1, bytes: 300, isTypical: false),
+            at: now + .microseconds(way))
         #expect(pace.window == kibibytes << 10)
     }
 
@@ -160,7 +191,7 @@ import Testing
         var counts: [Int] = []
         for _ in 0..<15 {
             guard var job = queue.next(beside: inFlight) else { break }
-            counts.append(job.advance(behind: inFlight.commands, at: now).count)
+            counts.append(job.advance(behind: inFlight, at: now).count)
             inFlight.append(job)
             now += .milliseconds(100)
             guard let answered = inFlight.answered(at: now) else { break }

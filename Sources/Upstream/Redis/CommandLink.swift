@@ -244,7 +244,7 @@ final class CommandLink: @unchecked Sendable {
         _ job: CommandJob, to session: RedisSession, at now: ContinuousClock.Instant
     ) {
         var job = job
-        for command in job.advance(behind: inFlight.commands, at: now) {
+        for command in job.advance(behind: inFlight, at: now) {
             session.connection.append(command, digests: session.digests)
         }
         job.deadline = now + options.deadline
@@ -300,7 +300,7 @@ final class CommandLink: @unchecked Sendable {
                 }
             })
         waiting.withLock { $0.jobs.begin(again) }
-        for command in again.advance(behind: inFlight.commands, at: .now) {
+        for command in again.advance(behind: inFlight, at: .now) {
             session.connection.append(command)
         }
         inFlight.append(again)

@@ -69,10 +69,10 @@ struct CommandJob {
     private(set) var pieceBytes = 0
 
     /// Starts the next piece.
-    /// - Parameter ahead: the commands in flight.
+    /// - Parameter inFlight: what it is sent behind.
     /// - Returns: the commands to send.
     mutating func advance(
-        behind ahead: Int, at now: ContinuousClock.Instant
+        behind inFlight: JobsInFlight, at now: ContinuousClock.Instant
     ) -> ArraySlice<RedisCommand> {
         var bytes = 0
         var end = sent
@@ -89,7 +89,7 @@ struct CommandJob {
         (piece, pieceBytes) = (sent..<end, bytes)
         sent = end
         trip = LinkPace.Trip(
-            sentAt: now, ahead: ahead + piece.count,
+            sentAt: now, ahead: inFlight.commands + piece.count, bytes: inFlight.bytes + bytes,
             isTypical: isLong && greatestCost == 1)
         return commands[piece]
     }
@@ -108,7 +108,8 @@ struct CommandQueue {
     static let byteLimit = 64 << 20
 
     /// The pieces of long jobs in flight: later jobs wait for these alone. Only beside many short
-    /// jobs there are more, so that long ones get a fifth of the server.
+    /// jobs there are more, so that long ones get a fifth of the server; where large pieces fill
+    /// the window, which ends sooner, at most a half.
     static let longPieces = 2
 
     /// The commands of short jobs in flight, some 8 ms of a server's work: a new job waits for
@@ -119,9 +120,9 @@ struct CommandQueue {
     private(set) var pieceCount = LinkPace.least
     private var short = FairQueue<CommandJob>()
     private var long = FairQueue<CommandJob>()
-    /// Whether the last piece sent was a long job's: then a short job is next, as far as both may
-    /// go, since large pieces can fill the link's window.
-    private var wasLong = false
+    /// What the last piece of a long job cost, less what short jobs have had since: they go first
+    /// until they have had as much, since large pieces fill the link's window by themselves.
+    private var debt = 0
     /// Jobs queued or in flight.
     private(set) var count = 0
     /// Their bytes.
@@ -178,10 +179,10 @@ struct CommandQueue {
             inFlight.longPieces < Self.longPieces
             || inFlight.longCommands < inFlight.shortCommands / 4
         let withShort = inFlight.shortCommands < Self.shortCommands
-        var piece = wasLong && withShort ? short.popFirst() : nil
+        var piece = debt > 0 && withShort ? short.popFirst() : nil
         if piece == nil, withLong { piece = long.popFirst() }
         if piece == nil, withShort { piece = short.popFirst() }
-        if let piece { wasLong = piece.element.isLong }
+        if let piece { debt = piece.element.isLong ? piece.cost : max(0, debt - piece.cost) }
         if short.isEmpty, long.isEmpty { deadline = nil }
         return piece?.element
     }

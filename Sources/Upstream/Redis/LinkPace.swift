@@ -5,15 +5,19 @@
 /// As in LEDBAT (RFC 6817), what an answer takes beyond the shortest round trip was spent behind
 /// the commands in flight; the piece's share of it makes the next one larger or smaller. From time
 /// to time pieces are short until a round trip with little before it has shown how long the way
-/// itself is. A value that is told the times.
+/// itself is. The same round trip says how many bytes may be in flight (`window`). A value that is
+/// told the times.
 struct LinkPace {
     /// The bounds of a piece. Even the smallest makes progress with each round trip.
     static let least = 8
     static let most = 400
 
     /// The bounds of `window`.
-    static let leastWindow = 64 << 10
+    static let leastWindow = 128 << 10
     static let mostWindow = 512 << 10
+    /// With more bytes in flight, what an answer takes tells of them and not of the way: a window
+    /// that followed it would follow itself.
+    static let clearBytes = 8 << 10
 
     /// The server's work on a piece, beside half a round trip.
     static let grain = Duration.microseconds(500)
@@ -27,6 +31,8 @@ struct LinkPace {
         let sentAt: ContinuousClock.Instant
         /// The commands in flight when it was sent, its own included.
         let ahead: Int
+        /// Their bytes.
+        let bytes: Int
         /// Whether it shows what pieces of long jobs cost.
         let isTypical: Bool
     }
@@ -42,9 +48,11 @@ struct LinkPace {
     /// has some of its own commands in it, and with all of it a piece would grow by its own size.
     var pieceCount: Int { probes > 0 ? Self.least : Int(size) }
 
-    /// The most bytes in flight. The rest stays in the queue, where it can still be refused, and
-    /// where small commands pass large ones: behind 512 KiB a small one waits for 4 ms of the
-    /// server's work. A way of 2 ms needs as much to carry 256 MB/s, a short one does not.
+    /// The bytes in flight from which on nothing more is sent. The rest stays in the queue, where
+    /// it can still be refused, and where small commands pass large ones: behind 512 KiB a small
+    /// one waits for 4 ms of the server's work. A way of 2 ms needs as much to carry 256 MB/s, a
+    /// short one does not. What a server takes to flush lengthens no way: with `appendfsync always`
+    /// and a disk that needs 5 ms, 26 MB/s go through this.
     var window: Int {
         let way = (base ?? .zero) / .milliseconds(2)
         return max(Self.leastWindow, Int(min(1, way) * Double(Self.mostWindow)))
@@ -55,7 +63,7 @@ struct LinkPace {
         if let began = periodBegan, now - began < Self.period {
             if probes > 0, trip.sentAt >= began {
                 // A way that has become longer shows only in an answer with little before it.
-                let isClear = trip.ahead <= 2 * Self.least
+                let isClear = trip.ahead <= 2 * Self.least && trip.bytes <= Self.clearBytes
                 if isClear { base = took }
                 probes = isClear ? 0 : probes - 1
             }
