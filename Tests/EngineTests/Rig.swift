@@ -38,6 +38,8 @@ final class Rig {
     /// The store answers when it is let: `answerReads`.
     var isHoldingReads = false
     fileprivate var reads: [CacheRead] = []
+    /// Whom each read that was answered has flushed.
+    fileprivate(set) var flushes: [[SessionID]] = []
     private var last: SessionID = 0
     /// Bytes of the frames that each session was sent last.
     private var sizes: [SessionID: Int] = [:]
@@ -164,10 +166,15 @@ final class Rig {
 
     /// Does the first of the writes that were held, or so many, in one turn.
     func performWrites(_ count: Int = 1) {
+        performBeforeTurn(count)
+        turn()
+    }
+
+    /// Their results are there, and no turn has begun yet.
+    func performBeforeTurn(_ count: Int) {
         let due = writes.prefix(count)
         writes.removeFirst(due.count)
         for write in due { perform(write.operation, by: write.caller, write.token) }
-        turn()
     }
 
     fileprivate func look(_ query: Query) -> Result<Answer, RequestError> {
@@ -286,6 +293,7 @@ extension Rig: TurnEffects {
     }
 
     func finished(_ read: CacheRead, flush sessions: [Session]) {
+        flushes.append(sessions.map(\.id))
         for session in sessions where !engine.sockets.isBlocked(session.id) { flush(session) }
     }
 

@@ -90,4 +90,31 @@ import Wire
         #expect(rig.closes[slow] == .outboxOverflow)
         #expect(rig.engine.report.totals().outboxBytes <= limits.outboxHard)
     }
+
+    /// A read that was under way ends in the same batch as large replies to somebody's writes: only
+    /// whoever read is flushed outside of the slices.
+    @Test func aReadHasNobodyElseFlushed() {
+        var limits = Limits()
+        limits.outboxSoft = 2000
+        let rig = Rig(limits)
+        rig.create()
+        let author = rig.connect("ann")
+        let reader = rig.connect("ben")
+        let text = String(repeating: "x", count: 2500)
+        rig.say(text)
+        rig.isHoldingReads = true
+        rig.send(reader, 3, "fetchMessages", #""conversation":"c1","limit":10"#)
+        // Where the log stands; then the page is asked for.
+        rig.answerReads()
+        rig.isHoldingWrites = true
+        for id in 2..<6 {
+            let message = #""message":{"body":"\#(text)"}"#
+            rig.send(author, id, "sendMessage", #""conversation":"c1",\#(message)"#)
+        }
+        let before = rig.flushes.count
+        rig.performBeforeTurn(4)
+        rig.answerReads()
+        #expect(rig.flushes.dropFirst(before).flatMap(\.self) == [reader])
+        #expect(rig.take(author).count == 4)
+    }
 }
