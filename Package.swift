@@ -143,7 +143,7 @@ let package = Package(
 
         // What a fan-out and what the cache could cost at the least, to be measured beside them.
         .executableTarget(
-            name: "gapless-limit", dependencies: ["CRing"],
+            name: "gapless-limit", dependencies: ["CRing", "CSQLite"],
             path: "Sources/Measuring/gapless-limit"),
         .executableTarget(
             name: "gapless-plain", dependencies: ["CSQLite"],

@@ -3,8 +3,13 @@
  * enough WebSocket for the load generator, whose handshake is always the same. Every text frame
  * that comes in on a connection to /pub goes out to all that asked for another path, and one that
  * comes in on /pub/N to all whose path ends with the same number. With `uring` the sends of a batch
- * are one submission to io_uring for each room, as the gateway makes them with `fanout.io_uring`. */
+ * are one submission to io_uring for each room, as the gateway makes them with `fanout.io_uring`.
+ * With `log FILE` each batch is committed to a file before it is sent (`log.h`); with a number of
+ * microseconds behind it, it waits for so long after each batch before it looks for the next one, as
+ * the gateway does with `fanout.gather`. */
 #define _GNU_SOURCE
+#include "log.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,6 +50,8 @@ struct room {
 };
 
 static int poll_descriptor;
+/* Whether messages are kept. */
+static int keeps;
 /* Where the sends go by io_uring. */
 static struct gapless_ring *ring;
 static struct room rooms[ROOMS];
@@ -150,6 +157,7 @@ static size_t take_frame(size_t number, const uint8_t *bytes, size_t count) {
         append(batch, bytes + head + 4, length);
         const uint8_t *mask = bytes + head;
         for (size_t i = 0; i < length; i++) batch->bytes[start + i] ^= mask[i & 3];
+        if (keeps) log_append(number, batch->bytes + start, length);
     }
     return head + 4 + length;
 }
@@ -230,11 +238,16 @@ static int listen_on(int port) {
 }
 
 int main(int count, char **arguments) {
-    int uses_ring = count == 3 && strcmp(arguments[2], "uring") == 0;
-    if (count != 2 + uses_ring || atoi(arguments[1]) <= 0) {
-        fprintf(stderr, "usage: gapless-limit PORT [uring]\n");
+    int uses_ring = count > 2 && strcmp(arguments[2], "uring") == 0;
+    int next = 2 + uses_ring;
+    keeps = count > next + 1 && strcmp(arguments[next], "log") == 0;
+    if (keeps) next += 2;
+    int gather = keeps && count > next ? atoi(arguments[next++]) : 0;
+    if (count != next || atoi(arguments[1]) <= 0) {
+        fprintf(stderr, "usage: gapless-limit PORT [uring] [log FILE [MICROSECONDS]]\n");
         return 2;
     }
+    if (keeps) log_open(arguments[3 + uses_ring]);
     if (uses_ring && (ring = gapless_ring_open()) == NULL) {
         perror("io_uring");
         return 1;
@@ -259,10 +272,13 @@ int main(int count, char **arguments) {
             if (events[i].events & EPOLLOUT) write_rest(client);
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_client(client);
         }
+        int had_batch = pending_count > 0;
+        if (keeps) log_commit();
         for (size_t i = 0; i < pending_count; i++) {
             write_batch(&rooms[pending[i]]);
             rooms[pending[i]].batch.count = 0;
         }
         pending_count = 0;
+        if (had_batch && gather > 0) usleep((useconds_t)gather);
     }
 }
