@@ -97,7 +97,7 @@ final class PeerConnection {
 
     /// Keeps bytes that were read until the connection is heard again.
     func hold(_ bytes: borrowing Span<UInt8>, from offset: Int) {
-        gate.hold(bytes.extracting(offset...))
+        gate.held.append(copying: bytes.extracting(offset...))
     }
 
     /// Stops or resumes processing its input, for the delegate.

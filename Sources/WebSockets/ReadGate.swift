@@ -24,8 +24,6 @@ struct ReadGate {
     /// - Returns: whether the connection has to rest, and does not yet.
     mutating func charge(at now: UInt64) -> Bool { toll.take(at: now) && restEnd == nil }
 
-    mutating func hold(_ bytes: borrowing Span<UInt8>) { held.append(copying: bytes) }
-
     /// - Returns: the bytes that waited, which are to be processed now.
     mutating func takeHeld() -> [UInt8] {
         defer { held = [] }

@@ -82,6 +82,10 @@ import Testing
             rig.turn()
             let throttled = rig.takeThrottles()
             #expect(throttled.map(\.0) == [session] && throttled.map(\.1) == [true], "\(method)")
+            rig.performWrites(100)
+            #expect(Set(rig.take(session).map(\.id)) == Set(1...100), "\(method)")
+            let released = rig.takeThrottles()
+            #expect(released.map(\.0) == [session] && released.map(\.1) == [false], "\(method)")
         }
     }
 }

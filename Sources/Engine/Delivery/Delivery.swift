@@ -229,9 +229,9 @@ struct Delivery {
         return true
     }
 
-    /// What waits for it is written on in this turn: after a read with a large answer, or if
-    /// requests were postponed for long, down to half of the soft limit; and where it is so much
-    /// that the session could be closed at the hard limit for having waited.
+    /// What waits for it is written on in this turn: after a read with a large answer, or if a
+    /// large reply or a postponed request has waited for long, down to half of the soft limit; and
+    /// where it is so much that the session could be closed at the hard limit for having waited.
     func isUrgent(_ session: Session) -> Bool {
         let limit = session.lane.isToBeFlushed ? softLimit / 2 : hardLimit / 2
         return session.lane.outbox.bytes > limit
