@@ -3,6 +3,10 @@
 
 SWIFT := $(shell command -v swift 2>/dev/null || echo /opt/swift/usr/bin/swift)
 export SWIFT
+# What is built says so: a new commit compiles one small file again. Not GAPLESS_…: those are keys
+# of the configuration.
+BUILD_COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+export BUILD_COMMIT
 
 # Warnings are errors in everything that is built here, and so in every commit.
 STRICT := -Xswiftc -warnings-as-errors
@@ -11,7 +15,7 @@ RELEASE := -c release --static-swift-stdlib $(STRICT)
 LINTED := Package.swift Sources Tests
 
 .PHONY: help run check test simulate soak faults trouble update application build release bench drills lint \
-	format sanitize fuzz check-deploy client-package clean dependencies
+	format sanitize fuzz check-deploy client-package clean nightly dependencies
 
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it;'
@@ -38,7 +42,10 @@ help:
 	@echo '               with the one for threads; KIND=address or KIND=thread is one of them'
 	@echo 'make fuzz      every input from outside, invented by libFuzzer; TARGET=json is one of them,'
 	@echo '               SECONDS=1800 for each; stops at a finding and says how to repeat it'
-	@echo 'make check-deploy  the files of deploy/, by the tools that they are for'
+	@echo 'make nightly   seeds, soak, fuzz, faults, sanitizers, trouble and updates, each for its share'
+	@echo '               of HOURS=8; CHECK=soak is one of them; a page of results in .build/nightly'
+	@echo 'make check-deploy  the files of deploy/, by the tools that they are for; on a clean tree what'
+	@echo '               deploy/release makes too, in an empty Debian'
 	@echo 'make client-package  the JavaScript client as a tarball, with types; in .build/client-package'
 	@echo 'make clean     remove what was built'
 
@@ -139,8 +146,13 @@ sanitize: dependencies
 fuzz: dependencies
 	@STRICT='$(STRICT)' TARGET='$(TARGET)' SECONDS_PER_TARGET='$(or $(SECONDS),1800)' Tests/fuzz
 
+nightly: dependencies
+	@deploy/install-dependencies test
+	@Tests/nightly $(or $(HOURS),8) $(CHECK)
+
 check-deploy: release
 	@deploy/install-dependencies deploy
+	@[ -n "$$(git status --porcelain)" ] || deploy/release >/dev/null
 	@Tests/check-deploy .build/release/gapless
 
 clean:

@@ -38,6 +38,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: house)
 }
 
+/// What the environment of a build says of it, as a definition for C.
+func stated(_ names: String...) -> [CSetting] {
+    names.compactMap { name in
+        Context.environment[name].map { .define(name, to: "\"\($0)\"") }
+    }
+}
+
 let package = Package(
     name: "Gapless",
     // The client's: `Mutex` needs macOS 15 and iOS 18, a deinit that is isolated to an actor 15.4
@@ -48,7 +55,7 @@ let package = Package(
     products: [
         .executable(name: "gapless", targets: ["gapless"]),
         .library(name: "Chat", targets: ["Chat"]),
-        .library(name: "GaplessClient", targets: ["GaplessClient"]),
+        .library(name: "GaplessClient", targets: ["GaplessClient", "GaplessFoundation"]),
         .library(name: "GaplessFoundation", targets: ["GaplessFoundation"]),
         .library(name: "GaplessTesting", targets: ["GaplessTesting"]),
     ],
@@ -63,6 +70,7 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .target(name: "CRelease", cSettings: stated("BUILD_VERSION", "BUILD_COMMIT")),
         // Without pkg-config: it would say -D_FILE_OFFSET_BITS, which is a matter of the compiler.
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "CPostgres", providers: [.apt(["libpq-dev"])]),
@@ -79,25 +87,23 @@ let package = Package(
 
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
-        .target(name: "CWALFile", dependencies: ["CSQLite"]),
         core("SQLite", linux: ["CSQLite"]),
         core("Postgres", ["CPostgres", "JSON"]),
-        core("Cache", ["CWALFile", "SQLite", "Ports", "Wire", "Chat", "JSON"]),
+        core("Cache", ["SQLite", "Ports", "Wire", "Chat", "JSON"]),
         core("SocketLoop", ["CWebSockets"]),
-        .target(name: "CRing"),
-        core("WebSockets", ["SocketLoop", "CRing", "CWebSockets", "Ports", "Wire"]),
+        core("WebSockets", ["SocketLoop", "CWebSockets", "Ports", "Wire"]),
         core(
             "Upstream",
             [
                 "Cache", "SQLite", "Postgres", "Crypto", "Rules", "Ports", "Wire", "Chat", "JSON",
                 "CHiredis",
             ]),
-        core("Configuration", ["Postgres", "Upstream", "Crypto", "Rules"]),
+        core("Configuration", ["Postgres", "Upstream", "Crypto", "Engine", "Rules"]),
         core(
             "Gateway",
             [
                 "Configuration", "Postgres", "Upstream", "Cache", "SQLite", "WebSockets", "Crypto",
-                "Engine", "Rules", "Ports", "Wire", "Chat", "JSON",
+                "Engine", "Rules", "Ports", "Wire", "Chat", "JSON", "CRelease",
             ]),
 
         // MARK: the command line: what somebody types, above what it starts
@@ -105,7 +111,7 @@ let package = Package(
             "Commands",
             [
                 "Gateway", "Configuration", "Postgres", "Upstream", "Cache", "SQLite", "Crypto",
-                "Wire", "Chat", "JSON", "Bench", "CCurl",
+                "Engine", "Rules", "Wire", "Chat", "JSON", "Bench", "CCurl",
             ]),
 
         // MARK: the client library
@@ -143,7 +149,7 @@ let package = Package(
 
         // What a fan-out and what the cache could cost at the least, to be measured beside them.
         .executableTarget(
-            name: "gapless-limit", dependencies: ["CRing", "CSQLite"],
+            name: "gapless-limit", dependencies: ["CSQLite"],
             path: "Sources/Measuring/gapless-limit"),
         .executableTarget(
             name: "gapless-plain", dependencies: ["CSQLite"],
@@ -189,13 +195,14 @@ let package = Package(
         tests(
             "ConfigurationTests",
             [
-                "Commands", "Gateway", "Configuration", "Postgres", "Crypto", "Chat", "JSON",
-                "TestSupport",
+                "Commands", "Gateway", "Configuration", "Postgres", "Crypto", "Engine", "Rules",
+                "Chat", "JSON", "TestSupport",
             ]),
         tests(
             "OperationsTests",
             [
-                "Gateway", "Configuration", "Cache", "Engine", "Ports", "WebSockets", "Wire",
+                "Gateway", "Configuration", "Cache", "Engine", "Ports", "Rules", "WebSockets",
+                "Wire",
                 "Chat", "TestSupport", "gapless",
             ]),
         tests("JSONTests", ["JSON", "TestSupport"]),
@@ -208,7 +215,8 @@ let package = Package(
             "GaplessClientTests",
             [
                 "GaplessClient", "GaplessFoundation", "GaplessTesting", "ClientCore", "Wire",
-                "Chat", "JSON", "TestSupport", "gapless", "gapless-bot", "gapless-example",
+                "SQLite", "Chat", "JSON", "TestSupport", "gapless", "gapless-bot",
+                "gapless-example",
             ]),
         tests(
             "TransportTests",

@@ -1,13 +1,17 @@
+import { Administration } from './administration.js';
 import { connectionOf } from './connections.js';
 import { Conversation } from './conversation.js';
+import { idOf } from './conversation-id.js';
 import { ConversationList } from './conversations.js';
 import { messageDeltas } from './message-deltas.js';
 import { Outbox } from './outbox.js';
 import { phases } from './phases.js';
 import { Pubsub } from './pubsub.js';
 import { Questions } from './questions.js';
+import { guarded } from './report.js';
 
 /** @import { Ask } from './connection.js' */
+/** @import { ConversationName } from './conversation-id.js' */
 /** @import { Boundary } from './find-boundaries.js' */
 /** @import { ConversationDelta, MessageDelta } from './merge.js' */
 /** @import { MessageStore } from './message-store.js' */
@@ -68,6 +72,8 @@ export class ChatClient {
    * @param {*} [options.environment]  for tests, see `Connection`
    */
   constructor({ store = null, ...options }) {
+    /** Whether `connection.unread` is asked for. */
+    this.asksUnread = options.unread === true;
     /** The session, and the state of the gateway's upstream. */
     this.connection = connectionOf(options);
     /** `isConnected`, `onConnect`, `onDisconnect`. */
@@ -87,13 +93,38 @@ export class ChatClient {
   /**
    * Sends a message, now or as soon as there is a session; see `outbox`.
    *
-   * @param {{id: string} | string} conversation
+   * @param {ConversationName} conversation
    * @param {string} body
    * @param {Record<string, *>} [metadata]
+   * @param {*} [attachment]
    * @returns {string}  its id
    */
-  send(conversation, body, metadata) {
-    return this.outbox.send(idOf(conversation), body, metadata);
+  send(conversation, body, metadata, attachment) {
+    return this.outbox.send(idOf(conversation), body, metadata, attachment);
+  }
+
+  /**
+   * Creates a conversation; the user takes part, and is its admin.
+   *
+   * @param {{id?: string, title?: string, participants: string[],
+   *   metadata?: Record<string, *>, distinct?: boolean}} fields  `distinct`: one of the same people
+   *   that exists is given in its place
+   * @returns {Promise<ConversationRecord>}
+   */
+  async createConversation(fields) {
+    return (await this.connection.request('createConversation', fields)).conversation;
+  }
+
+  /**
+   * Title, people, admins, and the end of a conversation.
+   *
+   * @param {ConversationName} conversation
+   */
+  administration(conversation) {
+    const id = idOf(conversation);
+    return new Administration((method, params) => (
+      this.connection.request(method, { conversation: id, ...params })
+    ));
   }
 
   /**
@@ -120,30 +151,32 @@ export class ChatClient {
   }
 
   /**
-   * @param {string} conversation
+   * @param {ConversationName} conversation
    * @param {Callback<ConversationRecord>} [cachedCallback]
    * @returns {Promise<ConversationRecord>}
    */
   fetchConversation(conversation, cachedCallback) {
-    return this.#fetch('fetchConversation', { conversation }, (result) => result.conversation,
+    const params = { conversation: idOf(conversation) };
+    return this.#fetch('fetchConversation', params, (result) => result.conversation,
       cachedCallback);
   }
 
   /**
    * The same, each answer as it comes.
    *
-   * @param {string} conversation
+   * @param {ConversationName} conversation
    * @returns {AsyncGenerator<{value: ConversationRecord, isCached: boolean}>}
    */
   conversation(conversation) {
-    return this.#phases('fetchConversation', { conversation }, (result) => result.conversation);
+    const params = { conversation: idOf(conversation) };
+    return this.#phases('fetchConversation', params, (result) => result.conversation);
   }
 
   /**
    * A page of messages: the latest, those before a message, or where `place` says. With `after` it
    * is the next ones, whatever the order.
    *
-   * @param {{id: string} | string} conversation
+   * @param {ConversationName} conversation
    * @param {{id: string} | Place | null} [place]  a message: what is before it
    * @param {number} [limit]  1 to 1,000
    * @param {'asc' | 'desc'} [order]  `desc`: the newest first
@@ -158,7 +191,7 @@ export class ChatClient {
   /**
    * The same, each answer as it comes, with `hasMore`, `covers`, `gaps`, `head` and `asOf`.
    *
-   * @param {{id: string} | string} conversation
+   * @param {ConversationName} conversation
    * @param {{id: string} | Place | null} [place]
    * @param {number} [limit]
    * @param {'asc' | 'desc'} [order]
@@ -173,7 +206,7 @@ export class ChatClient {
    * The ends of the runs of what the gateway has of a conversation, newest run first, and its gaps;
    * or those of what is named.
    *
-   * @param {{id: string} | string} conversation
+   * @param {ConversationName} conversation
    * @param {Have} [have]
    * @returns {Promise<{boundaries: Boundary[], gaps: Gap[], head: Head}>}
    */
@@ -185,25 +218,26 @@ export class ChatClient {
   /**
    * Who takes part in a conversation. A promise gives one value, so the total is in the response.
    *
-   * @param {string} conversation
+   * @param {ConversationName} conversation
    * @param {ParticipantsOptions} [options]
    * @param {Callback<ParticipantsResponse>} [cachedCallback]
    * @returns {Promise<ParticipantsResponse>}
    */
   getParticipants(conversation, options = {}, cachedCallback) {
-    return this.#fetch('fetchParticipants', { conversation, ...options }, (result) => result,
-      cachedCallback);
+    const params = { conversation: idOf(conversation), ...options };
+    return this.#fetch('fetchParticipants', params, (result) => result, cachedCallback);
   }
 
   /**
    * The same, each answer as it comes.
    *
-   * @param {string} conversation
+   * @param {ConversationName} conversation
    * @param {ParticipantsOptions} [options]
    * @returns {AsyncGenerator<{value: ParticipantsResponse, isCached: boolean}>}
    */
   participants(conversation, options = {}) {
-    return this.#phases('fetchParticipants', { conversation, ...options }, (result) => result);
+    const params = { conversation: idOf(conversation), ...options };
+    return this.#phases('fetchParticipants', params, (result) => result);
   }
 
   /**
@@ -213,7 +247,7 @@ export class ChatClient {
    * or may be outdated. With an `ending` (`removed`, `deleted`, `forbidden`, or the code of the
    * refusal) it was the last call.
    *
-   * @param {{id: string} | string} conversation
+   * @param {ConversationName} conversation
    * @param {(deltas: MessageDelta[], news: MessagesNews) => void} handler
    * @returns {() => void}  ends the subscription
    */
@@ -235,7 +269,7 @@ export class ChatClient {
       known = now;
       ({ generation } = live);
       if (deltas.length === 0 && !reset && !isOther && ending === null) return;
-      handler(deltas, { reset, gaps, ending });
+      guarded(() => handler(deltas, { reset, gaps, ending }));
     });
     live.open();
     return () => {
@@ -261,7 +295,7 @@ export class ChatClient {
       const deltas = conversationDeltas(known, now);
       known = now;
       const ending = live.endingReason;
-      if (deltas.length > 0 || ending !== null) handler(deltas, { ending });
+      if (deltas.length > 0 || ending !== null) guarded(() => handler(deltas, { ending }));
     });
     live.open();
     return () => {
@@ -280,7 +314,7 @@ export class ChatClient {
    */
   async #fetch(method, params, read, cachedCallback) {
     return read(await this.#questions.ask(method, params, cachedCallback
-      && ((/** @type {*} */ first) => cachedCallback(read(first), true))));
+      && ((/** @type {*} */ first) => guarded(() => cachedCallback(read(first), true)))));
   }
 
   /**
@@ -295,7 +329,7 @@ export class ChatClient {
 }
 
 /**
- * @param {{id: string} | string} conversation
+ * @param {ConversationName} conversation
  * @param {{id: string} | Place | null} place
  * @param {number} limit
  * @param {'asc' | 'desc'} order
@@ -303,11 +337,6 @@ export class ChatClient {
 function pageParams(conversation, place, limit, order) {
   const anchors = place === null ? {} : 'id' in place ? { before: place.id } : place;
   return { conversation: idOf(conversation), ...anchors, limit, order };
-}
-
-/** @param {{id: string} | string} conversation */
-function idOf(conversation) {
-  return typeof conversation === 'string' ? conversation : conversation.id;
 }
 
 /**

@@ -1,8 +1,10 @@
 import { Conversation } from './conversation.js';
 import { Face } from './face.js';
 import { messagesOf } from './message-deltas.js';
+import { guarded } from './report.js';
 
 /** @import { ChatClient } from './chat-client.js' */
+/** @import { ConversationName } from './conversation-id.js' */
 /** @import { ListMessage } from './timeline.js' */
 /** @import { Gap, Reason } from './types.js' */
 
@@ -54,7 +56,7 @@ export class ChatDataSource extends Face {
    * A data source that begins to follow the conversation at once.
    *
    * @param {ChatClient} client
-   * @param {string} conversation
+   * @param {ConversationName} conversation
    * @param {object} [options]
    * @param {number} [options.pageSize]  how many messages are loaded at once, from 1 to 1,000
    */
@@ -133,7 +135,7 @@ export class ChatDataSource extends Face {
     this.#shownGaps = gaps;
     if (endingReason !== null) {
       if (isOther) this.#tell('reload');
-      this.delegate?.chatDataSourceDidEnd?.(endingReason, this);
+      guarded(() => this.delegate?.chatDataSourceDidEnd?.(endingReason, this));
       return;
     }
     const isAnswer = reason === 'began' || reason === 'resumed';
@@ -149,5 +151,5 @@ export class ChatDataSource extends Face {
   }
 
   /** @param {UpdateType} type */
-  #tell(type) { this.delegate?.chatDataSourceDidUpdate(this, type); }
+  #tell(type) { guarded(() => this.delegate?.chatDataSourceDidUpdate(this, type)); }
 }

@@ -1,10 +1,17 @@
 import { Backoff } from './backoff.js';
 import { CloseCode, closeReason, codeOfTry, mayComeBack } from './closing.js';
+import { followDevice } from './device.js';
+import { encoded, refusalBeforeSending } from './encoding.js';
+import { OwnWrites } from './own-writes.js';
+import { Patience } from './patience.js';
 import { Pending } from './pending.js';
 import { refusalOf } from './refusal.js';
+import { report } from './report.js';
 import { RequestError } from './request-error.js';
 import { Signal } from './signal.js';
+import { TokenRefresh } from './token-refresh.js';
 
+/** @import { Limits } from './encoding.js' */
 /** @import { EventFrame, Unread, UpstreamState } from './types.js' */
 /** @import { Taking } from './pending.js' */
 
@@ -32,7 +39,8 @@ import { Signal } from './signal.js';
 const CONNECT_TIMEOUT = 15_000;
 /** Given to the gateway to close with a code of its own after it refused `connect`. */
 const REFUSAL_GRACE = 1_000;
-/** A connection that lived this long was a good one: the next backoff begins at its base. */
+/** A connection that lived this long and was of use was a good one: the next backoff begins at its
+ * base. */
 const GOOD_AFTER = 10_000;
 /** The longest delay that a browser's timer takes. */
 const TIMER_LIMIT = 2 ** 31 - 1;
@@ -68,6 +76,15 @@ export class Connection {
   #environment;
   #backoff;
   #pending = new Pending();
+  #writes = new OwnWrites();
+  #patience;
+  #refresh;
+  /** @type {Limits | null} */
+  #limits = null;
+  /** Whether anything but `connect` was answered in this session. */
+  #isOfUse = false;
+  /** Ends the following of the device. */
+  #leaveDevice = () => {};
   /** @type {WebSocket | null} */
   #socket = null;
   #session = 0;
@@ -91,8 +108,9 @@ export class Connection {
    * @param {string} [options.client]  the name under which the gateway knows this program
    * @param {boolean} [options.unread]  asks to be told what the user has not read: see `unread`
    * @param {string | null} [options.user]  who we are, where that is known before the gateway says
-   * @param {Partial<{WebSocket: typeof WebSocket, now: () => number, setTimeout: typeof setTimeout,
-   *   clearTimeout: typeof clearTimeout, random: () => number}>} [options.environment]
+   * @param {Partial<{WebSocket: typeof WebSocket, now: () => number, tick: () => number,
+   *   setTimeout: typeof setTimeout, clearTimeout: typeof clearTimeout, random: () => number,
+   *   device: *}>} [options.environment]  `tick`: a clock that nobody sets
    */
   constructor({
     url, credentials, client = 'gapless.js', unread = false, user = null, environment,
@@ -104,11 +122,18 @@ export class Connection {
     this.#user = user;
     this.#environment = {
       WebSocket: globalThis.WebSocket, now: () => Date.now(), random: Math.random,
+      tick: () => performance.now(), device: globalThis,
       setTimeout: globalThis.setTimeout.bind(globalThis),
       clearTimeout: globalThis.clearTimeout.bind(globalThis),
       ...environment,
     };
     this.#backoff = new Backoff({ random: this.#environment.random });
+    this.#patience = new Patience((...request) => this.#send(...request), this.#environment);
+    this.#refresh = new TokenRefresh({
+      ask: credentials, send: (method, params) => this.#send(method, params, {}),
+      timer: (delay, action) => this.#timer('refresh', delay, action),
+      now: () => this.#environment.now(),
+    });
   }
 
   /** Where the connection stands. */
@@ -126,13 +151,37 @@ export class Connection {
   /** Who the gateway says that we are; before the first session, who was expected, or `null`. */
   get user() { return this.#user; }
 
+  /**
+   * Something that is one user's alone, as a store, is used with this connection: where the gateway
+   * names another user, the connection ends as with any `stranger`.
+   *
+   * @param {string} user
+   * @throws {Error}  if it is known to be another's
+   */
+  expect(user) {
+    if (this.#user !== null && this.#user !== user) {
+      throw new Error(`what is of ${user} can't be used by a connection of ${this.#user}`);
+    }
+    this.#user = user;
+  }
+
   /** What the user has not read, over all conversations; `null` until it is known. `changed` tells
    * when it is another. @returns {Unread | null} */
   get unread() { return this.#state.unread ?? null; }
 
+  /** What the gateway takes; `null` before the first session. */
+  get limits() { return this.#limits; }
+
+  /** Milliseconds on a clock that nobody sets. */
+  get tick() { return this.#environment.tick(); }
+
   /** Connects, and stays connected until `close`. */
   open() {
-    if (this.#state.phase === 'idle' || this.#state.phase === 'closed') this.#connect();
+    if (this.#state.phase !== 'idle' && this.#state.phase !== 'closed') return;
+    this.#leaveDevice();
+    const { device } = this.#environment;
+    this.#leaveDevice = followDevice({ cut: () => this.cut(), wake: () => this.wake() }, device);
+    this.#connect();
   }
 
   /** Ends the connection for good. */
@@ -161,8 +210,23 @@ export class Connection {
    */
   request(method, params = {}, taking = {}) {
     if (!this.isLive) return Promise.reject(RequestError.disconnected());
-    return this.#send(method, params, taking);
+    const named = this.#writes.named(method, params);
+    const noting = { ...taking, final: (/** @type {*} */ result) => {
+      this.#writes.note(method, named, result);
+      taking.final?.(result);
+    } };
+    return Patience.has(method) ? this.#patience.ask(method, named, noting)
+      : this.#send(method, named, noting);
   }
+
+  /**
+   * Why a request would not be sent, as far as that is known; `null` where nothing speaks against
+   * it.
+   *
+   * @param {string} method
+   * @param {object} params
+   */
+  refuses(method, params) { return refusalBeforeSending(method, params, this.#limits); }
 
   /**
    * Sends a request on the present socket, live or not. One that closes takes none, and fails it.
@@ -172,28 +236,41 @@ export class Connection {
    * @param {Taking} taking
    */
   #send(method, params, taking) {
-    const { id, reply } = this.#pending.add(taking);
-    if (!(this.#socket?.readyState > 1)) this.#socket?.send(JSON.stringify({ id, method, params }));
+    let text;
+    try {
+      text = encoded({ id: this.#pending.nextId, method, params }, this.#limits);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const { reply } = this.#pending.add(taking);
+    if (!(this.#socket?.readyState > 1)) this.#socket?.send(text);
     return reply;
+  }
+
+  /** Whether the try or session of now is still the present one, for later. */
+  #current() {
+    const attempt = this.#attempt;
+    return () => attempt === this.#attempt;
   }
 
   /** Begins a try. */
   async #connect() {
     this.#attempt += 1;
-    const attempt = this.#attempt;
+    const isCurrent = this.#current();
     this.#clearTimers();
     this.#slotAt = null;
-    this.#since = this.#environment.now();
+    this.#since = this.tick;
     this.#setState({ phase: 'connecting' });
     this.#timer('step', CONNECT_TIMEOUT, () => this.#lose(CloseCode.broken, 'no answer'));
     let credentials;
     try {
       credentials = await this.#ask({ expired: this.#expired });
-    } catch {
-      if (attempt === this.#attempt) this.#lose(CloseCode.broken, 'no credentials could be had');
+    } catch (error) {
+      report(error);
+      if (isCurrent()) this.#lose(CloseCode.broken, 'no credentials could be had');
       return;
     }
-    if (attempt !== this.#attempt) return;
+    if (!isCurrent()) return;
     if (credentials === null) {
       const code = this.#expired ? CloseCode.tokenExpired : CloseCode.tokenRefused;
       this.#lose(code, this.#expired ? undefined : 'no credentials', false);
@@ -205,7 +282,15 @@ export class Connection {
 
   /** @param {Credentials} credentials */
   #openSocket(credentials) {
-    const socket = new this.#environment.WebSocket(this.#url, 'gapless.v1');
+    let socket;
+    try {
+      socket = new this.#environment.WebSocket(this.#url, 'gapless.v1');
+    } catch (error) {
+      // An address that is none, or that the page's policy forbids: another try is refused as well.
+      report(error);
+      this.#lose(CloseCode.broken, /** @type {Error} */ (error).message, false);
+      return;
+    }
     this.#socket = socket;
     // A socket that was given up may still speak; nobody listens to it.
     socket.onopen = () => {
@@ -216,7 +301,7 @@ export class Connection {
     socket.onmessage = ({ data }) => { if (socket === this.#socket) this.#receive(data); };
     socket.onclose = ({ code }) => {
       if (socket !== this.#socket) return;
-      this.#lose(this.isLive ? code : codeOfTry(code, this.#environment.now() - this.#since));
+      this.#lose(this.isLive ? code : codeOfTry(code, this.tick - this.#since));
       this.#explain();
     };
     // One that was open before says so no more.
@@ -235,14 +320,14 @@ export class Connection {
 
   /** @param {Credentials} credentials */
   async #greet(credentials) {
-    const attempt = this.#attempt;
+    const isCurrent = this.#current();
     const { expiresAt, ...identity } = /** @type {*} */ (credentials);
     try {
       await this.#send('connect', { ...identity, client: this.#client, unread: this.#unread }, {
         final: (result) => this.#begin(result, expiresAt),
       });
     } catch (error) {
-      if (attempt !== this.#attempt || !(error instanceof RequestError)) return;
+      if (!isCurrent() || !(error instanceof RequestError)) return;
       if (error.code === 'disconnected') return;
       const code = error.retry === 'never' ? CloseCode.tokenRefused : CloseCode.broken;
       const { message } = error;
@@ -253,7 +338,7 @@ export class Connection {
   /**
    * Begins the session that `connect` was answered with.
    *
-   * @param {{user: string, pingInterval: number, upstream?: UpstreamState}} result
+   * @param {{user: string, pingInterval: number, limits?: Limits, upstream?: UpstreamState}} result
    * @param {string} [expiresAt]
    */
   #begin(result, expiresAt) {
@@ -265,9 +350,11 @@ export class Connection {
     this.#clearTimers();
     this.#user = result.user;
     this.#upstream = result.upstream ?? null;
-    this.#since = this.#environment.now();
+    this.#limits = result.limits ?? null;
+    this.#isOfUse = false;
+    this.#since = this.tick;
     this.#watchSilence(result.pingInterval * 1500);
-    this.#refreshBefore(expiresAt);
+    this.#refresh.before(expiresAt, this.#current());
     this.#session += 1;
     this.#setState({ phase: 'live' });
     this.live.emit();
@@ -275,7 +362,7 @@ export class Connection {
 
   /** @param {*} data */
   #receive(data) {
-    this.#heardAt = this.#environment.now();
+    this.#heardAt = this.tick;
     /** @type {*} */
     let frame;
     try {
@@ -285,11 +372,13 @@ export class Connection {
       return;
     }
     if (frame.event === undefined) {
+      this.#isOfUse = this.isLive;
       const { unreadTotal, open = false } = frame.result ?? {};
       if (unreadTotal) this.#setState({ ...this.#state, unread: { ...unreadTotal, open } });
       this.#pending.settle(frame);
     } else if (frame.event !== 'ping') {
       if (frame.event === 'goaway') this.#leaveIn(frame.reconnectIn);
+      this.#writes.heard(frame);
       if (frame.event === 'upstream') this.#upstream = { state: frame.state, since: frame.since };
       this.events.emit(frame);
       if (frame.event === 'unread') {
@@ -306,7 +395,7 @@ export class Connection {
    * @param {number} delay  milliseconds
    */
   #leaveIn(delay) {
-    this.#slotAt = this.#environment.now() + delay;
+    this.#slotAt = this.tick + delay;
     this.#timer('slot', delay, () => this.#lose(CloseCode.draining));
   }
 
@@ -316,35 +405,11 @@ export class Connection {
    * @param {number} limit
    */
   #watchSilence(limit) {
-    const silence = this.#environment.now() - this.#heardAt;
+    const silence = this.tick - this.#heardAt;
     if (silence >= limit) {
       this.#lose(CloseCode.broken, 'nothing was heard from the gateway');
     } else {
       this.#timer('silence', limit - silence, () => this.#watchSilence(limit));
-    }
-  }
-
-  /**
-   * Replaces the token in time: when nine tenths of what it had left are over.
-   *
-   * @param {string} [expiresAt]
-   */
-  #refreshBefore(expiresAt) {
-    if (expiresAt === undefined) return;
-    const left = Date.parse(expiresAt) - this.#environment.now();
-    if (Number.isNaN(left)) return;
-    this.#timer('refresh', Math.max(1000, left * 0.9), () => this.#refresh());
-  }
-
-  async #refresh() {
-    const attempt = this.#attempt;
-    try {
-      const credentials = await this.#ask({ expired: false });
-      if (attempt !== this.#attempt || !credentials || !('token' in credentials)) return;
-      const { expiresAt } = await this.#send('refresh', { token: credentials.token }, {});
-      if (attempt === this.#attempt) this.#refreshBefore(expiresAt);
-    } catch {
-      // The gateway ends the session when the token runs out; that path asks for a new one.
     }
   }
 
@@ -356,7 +421,9 @@ export class Connection {
    * @param {boolean} [again]
    */
   #lose(code, reason = closeReason(code), again = mayComeBack(code)) {
-    if (this.isLive && this.#environment.now() - this.#since >= GOOD_AFTER) this.#backoff.reset();
+    // One that answers nothing but `connect`, as where large packets get lost, is not of use.
+    const isGood = this.isLive && (this.#isOfUse || this.#pending.isEmpty);
+    if (isGood && this.tick - this.#since >= GOOD_AFTER) this.#backoff.reset();
     this.#attempt += 1;
     this.#clearTimers();
     const socket = this.#socket;
@@ -365,14 +432,16 @@ export class Connection {
     this.#expired = code === CloseCode.tokenExpired;
     if (code === CloseCode.connectionLimit) this.#backoff.exhaust();
     if (again) {
-      const now = this.#environment.now();
-      const retryAt = this.#slotAt === null
-        ? now + this.#backoff.next() : Math.max(now, this.#slotAt);
-      this.#timer('step', retryAt - now, () => this.#connect());
+      const wait = this.#slotAt === null
+        ? this.#backoff.next() : Math.max(0, this.#slotAt - this.tick);
+      this.#timer('step', wait, () => this.#connect());
+      const retryAt = this.#environment.now() + wait;
       this.#setState({ phase: 'waiting', reason, code, retryAt });
     } else {
+      this.#leaveDevice();
       this.#setState({ phase: 'closed', reason, code });
     }
+    this.#patience.end();
     this.#pending.failAll(RequestError.disconnected());
   }
 

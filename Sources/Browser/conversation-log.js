@@ -1,4 +1,5 @@
 import { MessageLog } from './message-log.js';
+import { storeFor } from './message-store.js';
 import { Outbox } from './outbox.js';
 import { Participants } from './participants.js';
 import { Saving } from './saving.js';
@@ -55,7 +56,7 @@ export class ConversationLog {
     this.id = id;
     const changed = () => this.#tell(undefined);
     const request = this.request.bind(this);
-    this.#saving = new Saving(id, this.messages, store);
+    this.#saving = new Saving(id, this.messages, storeFor(store, connection));
     this.#subscription = new Subscription(connection, id, {
       ready: () => this.#saving.restoring,
       subscribe: (isCurrent) => this.#subscribe(isCurrent),
@@ -75,7 +76,7 @@ export class ConversationLog {
     });
     this.outbox = Outbox.of(connection, store);
     this.outbox.watch(this);
-    this.participants = new Participants({ request, changed });
+    this.participants = new Participants({ request, changed, self: () => connection.user });
   }
 
   /**
@@ -108,6 +109,9 @@ export class ConversationLog {
 
   /** Counts the subscriptions: what was asked during an earlier one is only shown. */
   get number() { return this.#subscription.number; }
+
+  /** The conversation's own record. */
+  get record() { return this.participants.recordWith(this.messages.record); }
 
   /** The last that was heard of it; `null` before the first. */
   get heard() { return this.#heard; }
@@ -242,13 +246,14 @@ export class ConversationLog {
     this.outbox.confirm(this.id, result.deltas.map((delta) => delta.message));
     if (generation !== this.messages.generation) this.outbox.wasReset(this.id);
     this.#subscription.noteOpen(result.open);
-    if (result.reset) this.participants.marker.forget();
+    if (result.reset) this.participants.forget();
     this.participants.fetchMarker(result.conversation);
     const joining = this.#joining;
     this.#joining = new WeakSet();
     this.#reasonOf = (view) => (isOther || joining.has(view) ? 'began' : 'resumed');
     this.#subscription.begun('resumed');
     this.participants.fetch(this.messages.record);
+    this.#noteAuthors(result.deltas);
     this.outbox.resume(this.id);
     this.participants.marker.resume();
   }
@@ -308,8 +313,16 @@ export class ConversationLog {
     for (const { author } of /** @type {Message[]} */ (messages)) {
       this.participants.typists.finish(author);
     }
+    this.#noteAuthors(event.deltas ?? []);
+    if (event.event === 'conversation') this.participants.fetch(this.messages.record);
     this.#tell('messages');
     if (generation !== this.messages.generation) this.#beginAnew();
+  }
+
+  /** @param {readonly {message: Message}[]} deltas */
+  #noteAuthors(deltas) {
+    const messages = deltas.map(({ message }) => message);
+    this.participants.noteAuthors(messages, this.#connection.user);
   }
 
   /** The log is another one. */
@@ -320,7 +333,7 @@ export class ConversationLog {
 
   #forget() {
     this.messages.forget();
-    this.participants.marker.forget();
+    this.participants.forget();
     this.#saving.forget();
   }
 

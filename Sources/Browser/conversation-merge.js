@@ -26,7 +26,8 @@ export function mergedConversation(arrived, held, origin) {
   return {
     ...record,
     participants: record.participants ?? held.participants,
-    lastMessage: active.lastMessage ?? held.lastMessage,
+    // `null` says that the conversation has no last message.
+    lastMessage: active.lastMessage === undefined ? held.lastMessage : active.lastMessage,
     head: active.head ?? held.head,
     lastReadSeq: reader.lastReadSeq,
     unreadCount: reader.unreadCount,

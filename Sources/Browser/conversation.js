@@ -1,3 +1,5 @@
+import { Administration } from './administration.js';
+import { idOf } from './conversation-id.js';
 import { ConversationLog } from './conversation-log.js';
 import { listItems, settledItems } from './items.js';
 import { MessageWindow } from './message-window.js';
@@ -6,11 +8,13 @@ import { Signal } from './signal.js';
 import { pageLimit } from './window-pages.js';
 
 /** @import { Connection } from './connection.js' */
+/** @import { ConversationName } from './conversation-id.js' */
 /** @import { Ending, LogView } from './conversation-log.js' */
 /** @import { Item } from './items.js' */
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
 /** @import { Draft } from './drafts.js' */
+/** @import { Seen } from './outbox.js' */
 /** @import { SubscriptionPhase } from './subscription.js' */
 /** @import { Gap, Reason } from './types.js' */
 
@@ -50,17 +54,18 @@ export class Conversation {
 
   /**
    * @param {Connection} connection
-   * @param {string} id
+   * @param {ConversationName} conversation
    * @param {object} [options]
    * @param {MessageStore | null} [options.store]  keeps the newest messages over reloads
    * @param {number} [options.limit]  how many messages it begins with, and a page holds
    */
-  constructor(connection, id, { store = null, limit = PAGE } = {}) {
+  constructor(connection, conversation, { store = null, limit = PAGE } = {}) {
+    const id = idOf(conversation);
     this.#connection = connection;
     /** The conversation's id. */
     this.id = id;
     this.#log = ConversationLog.of(connection, id, store);
-    this.#window = new MessageWindow(id, this.#log.messages);
+    this.#window = new MessageWindow(this.#log.messages);
     this.#window.isOpen = false;
     this.#view = {
       window: this.#window,
@@ -69,6 +74,7 @@ export class Conversation {
       end: (ending) => this.#ended(ending),
     };
     this.#pages = new Pages({
+      log: this.#log.messages,
       window: this.#window,
       limit: () => this.#view.limit,
       subscription: () => this.#log.number,
@@ -99,10 +105,10 @@ export class Conversation {
   get isOpen() { return this.#log.isOpen; }
 
   /** What is held: `head`, `asOf`, `runs`. */
-  get have() { return this.#window.have; }
+  get have() { return this.#log.messages.have; }
 
   /** The conversation's own record. */
-  get record() { return this.#window.record; }
+  get record() { return this.#log.record; }
 
   /** Rises when what was shown turned out to be of another log: begin a new list. */
   get generation() { return this.#log.messages.generation; }
@@ -130,7 +136,11 @@ export class Conversation {
   /** The edits and deletions that are not confirmed, or failed, or are in conflict. */
   get edits() { return this.#log.outbox.edits(this.id); }
 
-  /** The messages in rows: see `MessageWindow.grouping`. @type {MessageWindow['grouping']} */
+  /**
+   * The messages in rows, in which neighbours of one category are one: see `Grouping`.
+   *
+   * @type {MessageWindow['grouping']}
+   */
   grouping(category, revealed) { return this.#window.grouping(category, revealed); }
 
   /** Who else is typing; the same array until that changes. */
@@ -155,6 +165,25 @@ export class Conversation {
   /** Whether older history is being fetched, or why that failed. */
   get older() { return this.#pages.older; }
 
+  /** The error with which fetching older history failed, with its code; null for none. */
+  get olderError() { return this.#pages.olderError; }
+
+  /**
+   * The first message of somebody else that is not read and not deleted, by its id; `null` if there
+   * is none, or it is not here: see `loadUnread`.
+   */
+  get firstUnread() {
+    const read = this.#read;
+    if (read === null || (this.#window.oldest ?? Infinity) > read + 1) return null;
+    for (const item of this.items) {
+      if (item.kind === 'gap' && item.gap.before > read + 1) return null;
+      if (item.kind !== 'message' || item.message.seq <= read) continue;
+      const { id, author, deleted } = item.message;
+      if (!deleted && author !== this.#connection.user) return id;
+    }
+    return null;
+  }
+
   /**
    * Whether the log has more before the oldest messages that are held here, and more after the
    * newest, or holes between them.
@@ -164,7 +193,7 @@ export class Conversation {
     const first = this.#window.coverage.first ?? Infinity;
     return {
       before: this.hasOlder || missing.some(({ after }) => after < first),
-      after: this.#window.hasMore.after || missing.some(({ after }) => after >= first),
+      after: this.#window.hasNewer || missing.some(({ after }) => after >= first),
     };
   }
 
@@ -251,6 +280,26 @@ export class Conversation {
   }
 
   /**
+   * Fetches the first message that is not read, with its neighbours, unless it is here.
+   *
+   * @returns {Promise<string | null>}  its id, see `firstUnread`
+   */
+  async loadUnread() {
+    const read = this.#read;
+    const head = this.have?.head;
+    if (read === null || !head || read >= head.seq) return null;
+    await this.loadAround(read + 1);
+    return this.firstUnread;
+  }
+
+  /**
+   * The error with which a gap could not be filled, with its code; null for none.
+   *
+   * @param {Gap} gap
+   */
+  fillingError(gap) { return this.#pages.fillingError(gap); }
+
+  /**
    * The message at a place, if it is here.
    *
    * @param {number} seq
@@ -294,37 +343,60 @@ export class Conversation {
    *
    * @param {string} body
    * @param {Record<string, *>} [metadata]
+   * @param {*} [attachment]
    * @returns {string}  its id
    */
-  send(body, metadata) {
+  send(body, metadata, attachment) {
     this.#log.participants.report.finished();
-    return this.#log.outbox.send(this.id, body, metadata);
+    return this.#log.outbox.send(this.id, body, metadata, attachment);
+  }
+
+  /** Title, people, admins, and the end of the conversation. */
+  get administration() {
+    return new Administration((method, params) => this.#log.request(method, params));
   }
 
   /** @param {string} id  of what failed, or is in conflict */
   resend(id) { this.#log.outbox.retry(id); }
 
+  /**
+   * Gives what failed, or is in conflict, another text, and sends it.
+   *
+   * @param {string} id
+   * @param {string} body
+   * @returns {string}  the id from here on
+   */
+  rewrite(id, body) { return this.#log.outbox.rewrite(id, body); }
+
   /** @param {string} id  of what failed, or is in conflict */
   discard(id) { this.#log.outbox.discard(id); }
 
   /**
-   * Edits a message, now or in the next session; see `edits`.
+   * Notes which value of a message its author sees as they begin to change it: given to `edit` or
+   * `delete` in place of the id, a value that came meanwhile is a conflict, and not overwritten.
    *
    * @param {string} id
+   * @param {number} [rev]  of the value that is seen; of the present one, if it is left out
+   * @returns {Seen}
+   */
+  see(id, rev) { return this.#log.outbox.see(this.id, id, rev); }
+
+  /**
+   * Edits a message, now or in the next session; see `edits`.
+   *
+   * @param {string | Seen} of  an id, for the present value, or what `see` gave
    * @param {string} body
-   * @param {number} [rev]  of the value that was edited; of the present one, if it is left out
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  edit(id, body, rev) { return this.#log.outbox.edit(this.id, id, body, rev); }
+  edit(of, body) { return this.#log.outbox.edit(this.id, of, body); }
 
   /**
    * Deletes a message, now or in the next session; see `edits`.
    *
-   * @param {string} id
-   * @param {number} [rev]  of the value that was deleted; of the present one, if it is left out
+   * @param {string | Seen} of  an id, for the present value, or what `see` gave
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  delete(id, rev) { return this.#log.outbox.delete(this.id, id, rev); }
+  delete(of) { return this.#log.outbox.delete(this.id, of); }
 
   /** @param {number} seq  everything up to here was read; told in the next session at the latest */
   markRead(seq) { this.#log.participants.marker.move(seq); }
@@ -333,6 +405,12 @@ export class Conversation {
   typed(hasText = true) {
     const { report } = this.#log.participants;
     if (hasText) report.typed(); else report.finished();
+  }
+
+  /** Up to where was read, of what there still is; null if nobody knows. */
+  get #read() {
+    const { lastReadSeq } = this;
+    return lastReadSeq === null ? null : Math.max(lastReadSeq, (this.have?.head.floor ?? 1) - 1);
   }
 
   get #isLive() { return this.#phase === 'live'; }

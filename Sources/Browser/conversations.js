@@ -1,5 +1,6 @@
 import { Backoff } from './backoff.js';
 import { compareConversations } from './conversation-merge.js';
+import { storeFor } from './message-store.js';
 import { RequestError } from './request-error.js';
 import { Signal } from './signal.js';
 
@@ -43,6 +44,13 @@ export class ConversationList {
   #records = new Map();
   /** Known before a walk began and not met on it yet. @type {Set<string>} */
   #unmet = new Set();
+  /**
+   * What was known at the token's answer of conversations that were shown otherwise since. The
+   * origin may lose what was shown since, and confirm the token: it has all that the token names.
+   *
+   * @type {Map<string, {record?: ConversationRecord, isUnmet: boolean}>}
+   */
+  #atToken = new Map();
   /** Where the walk goes on; `null` when it is over. @type {{cursor?: string} | null} */
   #walk = null;
   #isWalking = false;
@@ -57,6 +65,8 @@ export class ConversationList {
   /** @type {(() => void)[]} */
   #listening = [];
 
+  /** What the gateway said last of all that is unread. @type {number | undefined} */
+  #toldUnread;
   #store;
   #isWhole;
   /** The session of the connection in which it was asked for last. */
@@ -76,7 +86,7 @@ export class ConversationList {
    */
   constructor(connection, { store = null, isWhole = false } = {}) {
     this.#connection = connection;
-    this.#store = store;
+    this.#store = storeFor(store, connection);
     this.#isWhole = isWhole;
     // Whoever reads `records` because they changed gets the new ones.
     this.changed.listen(() => { this.#sorted = null; });
@@ -100,8 +110,12 @@ export class ConversationList {
     return this.#sorted;
   }
 
-  /** All unread messages. */
+  /**
+   * All unread messages: of a long list that is not here whole, what the gateway says, where the
+   * connection asks for that (`unread`), otherwise those of what is here.
+   */
   get unreadCount() {
+    if (this.#walk !== null && this.#connection.unread) return this.#connection.unread.messages;
     let sum = 0;
     for (const { unreadCount = 0 } of this.#records.values()) sum += unreadCount;
     return sum;
@@ -126,6 +140,11 @@ export class ConversationList {
         if (this.#session !== this.#connection.session) this.#subscribe();
       }),
       this.#connection.events.listen((event) => this.#event(event)),
+      this.#connection.changed.listen(() => {
+        const { unread } = this.#connection;
+        if (this.#walk !== null && unread?.messages !== this.#toldUnread) this.changed.emit();
+        this.#toldUnread = unread?.messages;
+      }),
     ];
     if (this.#connection.isLive) this.#subscribe();
   }
@@ -155,8 +174,8 @@ export class ConversationList {
         });
       } while (this.#listening.length > 0 && this.#walk !== null && this.#walksOn);
     } catch (error) {
-      // The next scroll, or the next session, tries again.
-      if (this.#isWhole && !RequestError.is(error, 'disconnected')) {
+      // The next scroll, or the next session, tries again; what may be gone is not left standing.
+      if ((this.#isWhole || this.#unmet.size > 0) && !RequestError.is(error, 'disconnected')) {
         this.#retry = setTimeout(() => this.loadMore(), error.after ?? this.#backoff.next());
       }
     } finally {
@@ -190,7 +209,10 @@ export class ConversationList {
     if (!record || seq <= (record.lastReadSeq ?? 0)) return;
     const isAll = seq >= (record.head?.seq ?? 0);
     const unreadCount = isAll ? 0 : record.unreadCount;
-    this.#records.set(id, { ...record, lastReadSeq: seq, unreadCount });
+    // A walk that has not met it goes on looking for it.
+    const isUnmet = this.#unmet.has(id);
+    this.#show(id, { ...record, lastReadSeq: seq, unreadCount });
+    if (isUnmet) this.#unmet.add(id);
     if (!isAll) this.#recount(id);
     this.changed.emit();
   }
@@ -241,22 +263,29 @@ export class ConversationList {
     this.#token = result.token ?? null;
     this.#isOpen = result.open === true;
     this.#isLoaded = true;
-    for (const id of result.removed ?? []) this.#records.delete(id);
     // An incomplete answer is the top of the list only: what it does not name is unknown until a
     // walk met it or ended.
-    this.#unmet = new Set(result.complete ? [] : this.#records.keys());
+    if (result.complete) this.#goBack();
+    else this.#unmet = new Set(this.#records.keys());
+    for (const id of result.removed ?? []) this.#show(id, undefined);
     for (const record of result.conversations) this.#put(record);
-    const isWhole = result.complete || this.#records.size === 0
-      || result.conversations.length >= result.total;
-    if (!result.complete && isWhole) this.#dropUnmet();
-    if (!result.complete) this.#walk = isWhole ? null : {};
+    this.#atToken.clear();
+    if (!result.complete) {
+      const isWhole = result.conversations.length >= result.total;
+      if (isWhole) this.#dropUnmet();
+      this.#walk = isWhole ? null : {};
+    }
     this.changed.emit();
     if (this.#walk !== null) this.loadMore();
   }
 
   /** @param {{conversations: ConversationRecord[], next?: string}} page */
   #walked({ conversations, next }) {
-    for (const record of conversations) this.#put(record);
+    for (const record of conversations) {
+      this.#put(record);
+      // A page counts as of the token.
+      this.#atToken.delete(record.id);
+    }
     this.#walk = next === undefined || next === null ? null : { cursor: next };
     if (this.#walk === null) this.#dropUnmet();
     this.changed.emit();
@@ -272,16 +301,38 @@ export class ConversationList {
    *
    * @param {ConversationRecord} record
    */
-  #put(record) {
-    this.#unmet.delete(record.id);
-    this.#records.set(record.id, record);
+  #put(record) { this.#show(record.id, record); }
+
+  /**
+   * Shows a conversation otherwise than at the token's answer; `undefined` takes it out.
+   *
+   * @param {string} id
+   * @param {ConversationRecord | undefined} record
+   */
+  #show(id, record) {
+    const isUnmet = this.#unmet.delete(id);
+    if (!this.#atToken.has(id)) {
+      this.#atToken.set(id, { record: this.#records.get(id), isUnmet });
+    }
+    if (record) this.#records.set(id, record);
+    else this.#records.delete(id);
+  }
+
+  /** What was shown since the token's answer counts no more. */
+  #goBack() {
+    for (const [id, { record, isUnmet }] of this.#atToken) {
+      if (record) this.#records.set(id, record);
+      else this.#records.delete(id);
+      if (isUnmet) this.#unmet.add(id);
+    }
+    this.#atToken.clear();
   }
 
   /** @param {EventFrame} event */
   #event(event) {
     if (event.event === 'conversations') {
       for (const { type, conversation } of event.deltas) {
-        if (type === 'deleted') this.#records.delete(conversation.id);
+        if (type === 'deleted') this.#show(conversation.id, undefined);
         else this.#apply(conversation);
       }
       this.changed.emit();
@@ -314,6 +365,8 @@ export class ConversationList {
       unreadCount = Math.max(0, unreadCount + arrived);
       if (arrived > 0 || unreadCount > 0) this.#recount(record.id);
     }
+    // Who takes part is left out of events.
+    if (known?.participants && (record.rev ?? 0) > (known.rev ?? 0)) this.#recount(record.id);
     this.#put({ ...known, ...record, unreadCount, lastReadSeq });
   }
 

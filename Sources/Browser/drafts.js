@@ -1,3 +1,5 @@
+import { Backoff } from './backoff.js';
+
 /** @import { MessageStore } from './message-store.js' */
 /** @import { SharedConnection } from './shared-connection.js' */
 /** @import { Head, Message } from './types.js' */
@@ -12,20 +14,29 @@
  * @property {string} conversation
  * @property {string} body  empty for a deletion
  * @property {Record<string, *>} [metadata]
+ * @property {*} [attachment]
  * @property {number} [ifRev]  the value that was edited or deleted
  * @property {Head} [head]  of the log in which that is its number
  * @property {string} createdAt  RFC 3339, by this machine's clock
+ * @property {number} [order]  rises from draft to draft, whatever the clock says
  * @property {'sending' | 'failed' | 'conflict'} state  `conflict`: the message is another one by
  *   now, or its log is
  * @property {string} [error]  why it failed, for a person to read
+ * @property {string} [code]  why it failed: one of the protocol's error codes, or `unanswered`
  * @property {Message} [current]  of a conflict: the message as it is
  */
+
+/** A tab that is loaded anew is there again after so long, in milliseconds. */
+const RELOAD = 3_000;
 
 /**
  * The drafts of one user, oldest first, as they are kept in a store and read by views.
  *
  * Tabs that share a connection share the store, but each has the drafts that were written in it:
- * one draft is sent by one tab. Those of a tab that is gone go to the tab that leads.
+ * one draft is sent by one tab. Those of a tab that is gone, or closed its connection, go to the
+ * tab that leads.
+ *
+ * What can't be written into the store now (it is busy, or full) stays here and is written later.
  */
 export class Drafts {
   /** Resolves when what the store kept is among them. @type {Promise<void>} */
@@ -40,6 +51,13 @@ export class Drafts {
   #tabs;
   /** The tabs whose end is waited for. @type {Set<string>} */
   #awaited = new Set();
+  /** What the store is to hold and does not yet; null for what goes. */
+  /** @type {Map<string, Draft | null>} */
+  #unwritten = new Map();
+  /** @type {Set<string>} */
+  #writing = new Set();
+  #backoff = new Backoff();
+  #lastOrder = 0;
 
   /**
    * @param {MessageStore | null} store
@@ -52,11 +70,13 @@ export class Drafts {
     this.#store = store;
     this.#changed = changed;
     this.#tabs = tabs;
-    this.restored = tabs === null ? this.#restore() : Promise.resolve();
+    this.restored = tabs === null || store === null ? this.#restore()
+      : this.#reclaim(tabs, adopted);
     if (tabs === null || store === null) return;
     const adopt = () => { this.#adopt(tabs, adopted); };
     tabs.leads.listen(adopt);
     tabs.gone.listen(adopt);
+    tabs.left.listen(() => this.#leave());
     if (tabs.isLeader) adopt();
   }
 
@@ -81,8 +101,10 @@ export class Drafts {
   /** @param {Draft} draft */
   has(draft) { return this.#all.some((each) => keyOf(each) === keyOf(draft)); }
 
-  /** @param {Draft} draft */
-  add(draft) {
+  /** @param {Draft} written */
+  add(written) {
+    this.#lastOrder = Math.max(this.#lastOrder + 1, Date.now());
+    const draft = { ...written, order: this.#lastOrder };
     this.#all = [...this.#all, draft];
     this.#save(keyOf(draft), draft);
     this.#tell(draft.conversation);
@@ -108,8 +130,49 @@ export class Drafts {
     this.#tell(draft.conversation);
   }
 
-  async #restore() {
-    this.#take(await this.#store?.loadDrafts?.() ?? []);
+  async #restore() { this.#take(await this.#kept()); }
+
+  /**
+   * Takes what this tab itself had before it was loaded anew.
+   *
+   * @param {SharedConnection} tabs
+   * @param {() => void} adopted
+   */
+  async #reclaim(tabs, adopted) {
+    await tabs.named;
+    const own = (await this.#kept()).filter(({ tab }) => tab === tabs.tab);
+    this.#take(own.map(({ tab, ...draft }) => draft));
+    adopted();
+  }
+
+  /** What the store has; a store that can't be read now is read again. */
+  async #kept() {
+    const store = this.#store;
+    for (;;) {
+      try {
+        return /** @type {(Draft & {tab?: string})[]} */ (await store?.loadDrafts?.() ?? []);
+      } catch {
+        await pause(this.#backoff.next());
+      }
+    }
+  }
+
+  /**
+   * Does something while a tab is gone, and holds its lock meanwhile. One that is only loaded anew
+   * takes its name, and what it had, again.
+   *
+   * @param {SharedConnection} tabs
+   * @param {string} owner
+   * @param {AbortSignal} signal
+   * @param {() => Promise<void>} act
+   */
+  async #whenGone(tabs, owner, signal, act) {
+    const name = tabs.lockOf(owner);
+    await tabs.locks.request(name, { signal }, () => {});
+    await tabs.pause(RELOAD);
+    await tabs.locks.request(name, { ifAvailable: true }, async (lock) => {
+      if (lock !== null && !signal.aborted) await act();
+    });
   }
 
   /**
@@ -120,21 +183,17 @@ export class Drafts {
    * @param {() => void} adopted
    */
   async #adopt(tabs, adopted) {
-    const store = /** @type {MessageStore} */ (this.#store);
-    const left = async () => /** @type {(Draft & {tab?: string})[]} */ (await store.loadDrafts());
     await tabs.named;
-    const owners = new Set((await left()).map(({ tab = '' }) => tab));
+    const owners = new Set((await this.#kept()).map(({ tab = '' }) => tab));
     owners.delete(tabs.tab);
     const { leading: signal } = tabs;
     for (const owner of owners) {
       if (this.#awaited.has(owner)) continue;
       this.#awaited.add(owner);
-      tabs.locks.request(tabs.lockOf(owner), { signal }, async () => {
-        const drafts = (await left()).filter(({ tab = '' }) => tab === owner)
+      this.#whenGone(tabs, owner, signal, async () => {
+        const drafts = (await this.#kept()).filter(({ tab = '' }) => tab === owner)
           .map(({ tab, ...draft }) => draft);
-        for (const draft of drafts) {
-          await store.saveDraft(keyOf(draft), this.#marked(draft));
-        }
+        await Promise.all(drafts.map((draft) => this.#save(keyOf(draft), draft)));
         this.#take(drafts);
         adopted();
       }).catch(() => {}).finally(() => this.#awaited.delete(owner));
@@ -145,7 +204,8 @@ export class Drafts {
   #take(kept) {
     const known = new Set(this.#all.map(keyOf));
     const older = kept.filter((draft) => !known.has(keyOf(draft)));
-    older.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+    older.sort((a, b) => orderOf(a) - orderOf(b));
+    this.#lastOrder = Math.max(this.#lastOrder, ...older.map(orderOf));
     if (older.length === 0) return;
     this.#all = [...older, ...this.#all];
     for (const { conversation } of older) this.#tell(conversation);
@@ -162,18 +222,42 @@ export class Drafts {
       : /** @type {Draft} */ ({ ...draft, tab: this.#tabs.tab });
   }
 
+  /** This tab closed its connection: what the store has of it is the others' from here on. */
+  #leave() {
+    const given = this.#all.filter((draft) => !this.#unwritten.has(keyOf(draft)));
+    this.#all = this.#all.filter((draft) => this.#unwritten.has(keyOf(draft)));
+    for (const { conversation } of given) this.#tell(conversation);
+  }
+
   /**
    * Keeps a draft; of a tab that others would take for gone, not before they don't.
    *
    * @param {string} key
    * @param {Draft | null} draft  null to keep it no more
+   * @returns {Promise<void> | undefined}  until it is kept
    */
   #save(key, draft) {
-    const save = () => {
-      if (draft === null) this.#store?.removeDraft?.(key);
-      else this.#store?.saveDraft?.(key, this.#marked(draft));
-    };
-    if (this.#tabs === null) save(); else this.#tabs.named.then(save);
+    if (this.#store?.saveDraft === undefined) return undefined;
+    this.#unwritten.set(key, draft);
+    return this.#writing.has(key) ? undefined : this.#write(key);
+  }
+
+  /** @param {string} key */
+  async #write(key) {
+    const store = /** @type {MessageStore} */ (this.#store);
+    this.#writing.add(key);
+    while (this.#unwritten.has(key)) {
+      if (this.#tabs !== null) await this.#tabs.named;
+      const draft = this.#unwritten.get(key) ?? null;
+      try {
+        await (draft === null ? store.removeDraft(key) : store.saveDraft(key, this.#marked(draft)));
+        this.#backoff.reset();
+        if ((this.#unwritten.get(key) ?? null) === draft) this.#unwritten.delete(key);
+      } catch {
+        await pause(this.#backoff.next());
+      }
+    }
+    this.#writing.delete(key);
   }
 
   /** @param {string} conversation */
@@ -192,3 +276,9 @@ export class Drafts {
 export function keyOf({ kind, id, createdAt, body }) {
   return kind === 'send' ? id : `${id} ${kind} ${createdAt} ${body}`;
 }
+
+/** @param {Draft} draft */
+function orderOf({ order, createdAt }) { return order ?? Date.parse(createdAt); }
+
+/** @param {number} delay  milliseconds */
+function pause(delay) { return new Promise((resolve) => { setTimeout(resolve, delay); }); }

@@ -1,4 +1,5 @@
 /** @import { Conversation } from './conversation.js' */
+/** @import { Seen } from './outbox.js' */
 /** @import { Gap } from './types.js' */
 
 /** What every face of a conversation can do: `ManagedMessageList`, `History`, `ChatDataSource`. */
@@ -31,9 +32,10 @@ export class Face {
    *
    * @param {string} body
    * @param {Record<string, *>} [metadata]
+   * @param {*} [attachment]
    * @returns {string}  its id
    */
-  send(body, metadata) { return this.conversation.send(body, metadata); }
+  send(body, metadata, attachment) { return this.conversation.send(body, metadata, attachment); }
 
   /**
    * Of which value of a message an edit is: of the one that is shown.
@@ -46,25 +48,47 @@ export class Face {
   /** @param {string} id  of what failed, or is in conflict */
   retry(id) { this.conversation.resend(id); }
 
+  /**
+   * Gives what failed, or is in conflict, another text, and sends it.
+   *
+   * @param {string} id
+   * @param {string} body
+   * @returns {string}  the id from here on
+   */
+  rewrite(id, body) { return this.conversation.rewrite(id, body); }
+
   /** @param {string} id  of what is given up */
   discard(id) { this.conversation.discard(id); }
 
   /**
-   * Edits a message, now or in the next session.
+   * Notes which value of a message is shown to its author as they begin to change it: given to
+   * `edit` or `delete` in place of the id, a value that came meanwhile is a conflict, and not
+   * overwritten.
    *
    * @param {string} id
+   * @returns {Seen}
+   */
+  see(id) { return this.conversation.see(id, this.shownRev(id)); }
+
+  /**
+   * Edits a message, now or in the next session.
+   *
+   * @param {string | Seen} of  an id, for the value that is shown now, or what `see` gave
    * @param {string} body
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  edit(id, body) { return this.conversation.edit(id, body, this.shownRev(id)); }
+  edit(of, body) { return this.conversation.edit(this.#seen(of), body); }
 
   /**
    * Deletes a message, now or in the next session.
    *
-   * @param {string} id
+   * @param {string | Seen} of  an id, for the value that is shown now, or what `see` gave
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  delete(id) { return this.conversation.delete(id, this.shownRev(id)); }
+  delete(of) { return this.conversation.delete(this.#seen(of)); }
+
+  /** @param {string | Seen} of */
+  #seen(of) { return typeof of === 'string' ? this.see(of) : of; }
 
   /** @param {number} seq  everything up to here was read */
   markRead(seq) { this.conversation.markRead(seq); }

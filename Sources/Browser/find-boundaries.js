@@ -10,8 +10,7 @@ import { Coverage } from './coverage.js';
  */
 
 /**
- * The runs of a densely numbered list as pairs of messages, the newest and the oldest of each,
- * newest run first.
+ * The runs of a list as pairs of messages, the newest and the oldest of each, newest run first.
  *
  * `[[A, Z]]` is a list without a hole: load what is newer than A and what is older than Z.
  * `[[A, D], [G, Z]]` has one, between D and G. The list may stand in any order. Tombstones count:
@@ -48,8 +47,8 @@ export function findBoundaryIndices(list) {
 }
 
 /**
- * The ends of the runs of a coverage, for any numbering, newest run first: of each the newest and
- * the oldest message that is held. A run without a message in it has none and is left out.
+ * The ends of the runs of a coverage, newest run first: of each the newest and the oldest message
+ * that is held. A run without a message in it has none and is left out.
  *
  * @param {readonly ListMessage[]} messages  in any order
  * @param {readonly (readonly [number, number])[]} runs  the places held, as `have.runs` names them

@@ -13,6 +13,10 @@
 
 /**
  * @typedef {import('./chat-client.js').MessagesNews} MessagesNews
+ * @typedef {import('./connection.js').Ask} Ask
+ * @typedef {import('./connection.js').ConnectionState} ConnectionState
+ * @typedef {import('./connection.js').Credentials} Credentials
+ * @typedef {import('./conversation-id.js').ConversationName} ConversationName
  * @typedef {import('./chat-data-source.js').ChatDataSourceDelegate} ChatDataSourceDelegate
  * @typedef {import('./chat-data-source.js').ChatMessageItem} ChatMessageItem
  * @typedef {import('./drafts.js').Draft} Draft
@@ -26,11 +30,17 @@
  * @typedef {import('./merge.js').MessageDelta} MessageDelta
  * @typedef {import('./timeline.js').ListMessage} ListMessage
  * @typedef {import('./types.js').ConversationRecord} ConversationRecord
+ * @typedef {import('./outbox.js').Seen} Seen
  * @typedef {import('./types.js').Gap} Gap
+ * @typedef {import('./types.js').Have} Have
  * @typedef {import('./types.js').Message} Message
  * @typedef {import('./types.js').Participant} Participant
+ * @typedef {import('./types.js').Reason} Reason
+ * @typedef {import('./types.js').Unread} Unread
+ * @typedef {import('./types.js').UpstreamState} UpstreamState
  */
 
+export { Administration } from './administration.js';
 export { Backoff } from './backoff.js';
 export { ChatClient } from './chat-client.js';
 export { ChatDataSource } from './chat-data-source.js';
@@ -58,6 +68,7 @@ export { MessageStore } from './message-store.js';
 export { Outbox } from './outbox.js';
 export { nextLoad } from './preload.js';
 export { Pubsub } from './pubsub.js';
+export { onError } from './report.js';
 export { RequestError } from './request-error.js';
 export { ScrollView } from './scroll-view.js';
 export { Signal } from './signal.js';

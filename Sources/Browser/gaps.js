@@ -1,7 +1,6 @@
 import { Coverage } from './coverage.js';
 
-/** @import { Entry } from './timeline.js' */
-/** @import { Gap, GapCause, Head } from './types.js' */
+/** @import { Gap, GapCause, Head, Message } from './types.js' */
 
 /** Causes that the gateway heals by pushing, or nobody: asking again would change nothing. */
 const healedElsewhere = new Set(['upstream', 'cache', 'trimmed']);
@@ -30,19 +29,21 @@ export class GapLedger {
 
   /**
    * Takes the gaps that a frame declared. What it covers is there to be had, whatever was said of
-   * it before.
+   * it before, and what lies below the floor is there no more.
    *
-   * @param {Gap[]} [gaps]
-   * @param {[number, number][]} [covers]
+   * @param {Gap[]} gaps
+   * @param {Coverage} covers
+   * @param {number} floor
    */
-  note(gaps = [], covers = []) {
-    if (covers.length > 0) this.#cut(new Coverage(covers));
+  note(gaps, covers, floor) {
+    this.#cut(covers);
     for (const { after, before, missing, cause, since } of gaps) {
       if (missing === null) this.#isDense = false;
       const places = Coverage.interval(after + 1, before - 1);
       this.#cut(places);
       if (!places.isEmpty) this.#declared.push({ places, cause, since });
     }
+    this.#cut(Coverage.interval(0, floor - 1), ({ cause }) => cause !== 'trimmed');
   }
 
   /**
@@ -55,33 +56,27 @@ export class GapLedger {
   }
 
   /**
-   * Forgets what was declared below a place: what a view has let go of is history again.
-   *
-   * @param {number} place
-   */
-  forgetBelow(place) { this.#cut(Coverage.interval(0, place - 1)); }
-
-  /**
-   * The gaps of a holder, oldest first. What is older than everything held and was never declared
-   * is not a gap: it is history that nobody asked for yet.
+   * The gaps beside what is held, oldest first. What is older than everything held and was never
+   * declared is not a gap: it is history that nobody asked for yet.
    *
    * @param {Coverage} runs
    * @param {Head | null} head
+   * @param {number} [from]  the oldest place that counts; what is below is history
    * @returns {Gap[]}
    */
-  list(runs, head) {
-    this.#cut(runs);
+  list(runs, head, from = 0) {
     if (head === null) return [];
-    const below = Coverage.interval(0, head.floor - 1);
-    this.#cut(below, ({ cause }) => cause !== 'trimmed');
-    const lows = this.#declared.map(({ places }) => places.first ?? Infinity);
+    const below = Coverage.interval(0, from - 1);
+    const declared = this.#declared
+      .map((entry) => ({ ...entry, places: entry.places.subtracting(runs).subtracting(below) }));
+    const lows = declared.map(({ places }) => places.first ?? Infinity);
     const bottom = Math.min(runs.first ?? Infinity, ...lows);
     // Pages read without a subscription may lie above the head, which they do not move.
     const top = Math.max(head.seq, runs.last ?? 0);
     if (bottom > top) return [];
     let cold = Coverage.interval(Math.max(bottom, head.floor), top).subtracting(runs);
     const gaps = [];
-    for (const { places, cause, since } of this.#declared) {
+    for (const { places, cause, since } of declared) {
       cold = cold.subtracting(places);
       for (const run of places.clipped(bottom, top).runs) {
         gaps.push(this.#gap(run, cause, since));
@@ -121,22 +116,22 @@ export class GapLedger {
  *
  * @param {Gap[]} gaps  oldest first
  * @param {Coverage} runs  what is held
- * @param {readonly Entry[]} entries  what is shown, oldest first
+ * @param {readonly {message: Message}[]} values  what is shown, oldest first
  * @returns {Gap[]}
  */
-export function withOuterGaps(gaps, runs, entries) {
+export function withOuterGaps(gaps, runs, values) {
   const bottom = Math.min(runs.first ?? Infinity, (gaps[0]?.after ?? Infinity) + 1);
   const top = Math.max(runs.last ?? 0, (gaps.at(-1)?.before ?? 0) - 1);
   const places = [];
-  for (const { place: [seq] } of entries) {
+  for (const { message: { seq } } of values) {
     if (seq >= bottom) break;
     places.push(seq);
   }
   places.push(bottom);
   const lower = between(places);
   places.length = 0;
-  for (let at = entries.length - 1; at >= 0 && entries[at].place[0] > top; at -= 1) {
-    places.unshift(entries[at].place[0]);
+  for (let at = values.length - 1; at >= 0 && values[at].message.seq > top; at -= 1) {
+    places.unshift(values[at].message.seq);
   }
   const upper = top > 0 ? between([top, ...places]) : [];
   return lower.length + upper.length > 0 ? [...lower, ...gaps, ...upper] : gaps;

@@ -1,15 +1,13 @@
 import { BlockList } from './block-list.js';
-import {
-  compareCuts, comparePlaces, cutBefore, cutBehind, earlierCut, laterCut, placeOf,
-} from './place.js';
-import { Spans } from './spans.js';
+import { Coverage } from './coverage.js';
+import { comparePlaces, isGiven, placeOf } from './place.js';
 import { carryOut, mergedMessage } from './timeline-changes.js';
 import { UnreadCount, unreadAfter } from './timeline-unread.js';
 
-/** @import { Cut, Place } from './place.js' */
+/** @import { Place } from './place.js' */
 /** @import { Changes } from './timeline-changes.js' */
 /** @import { Page } from './timeline-page.js' */
-/** @import { Edits, Entry, ListMessage, Numbering, Range } from './timeline.js' */
+/** @import { Edits, Entry, ListMessage, Range } from './timeline.js' */
 
 /**
  * What a timeline stands on: its entries in order, which places are held, and what is unread. It
@@ -17,78 +15,55 @@ import { UnreadCount, unreadAfter } from './timeline-unread.js';
  */
 export class HeldList {
   entries = /** @type {BlockList<Entry>} */ (new BlockList());
-  covered = new Spans();
+  covered = Coverage.empty;
+  /** The oldest place that the origin has. */
+  floor = 1;
+  /** The place behind the newest message that anybody told of. */
+  end = 1;
   /** The newest change that was not taken: a page from before it proves nothing. */
   changesFrom = 0;
   /** Whether a page has come since the beginning or the last reset. */
   isLoaded = false;
   /** Whether news belong into the list: it was loaded to the end, and not trimmed there. */
   followsEnd = false;
-  /** Whether the feed has been whole since the last message that it told of. */
-  isFed = true;
   /** @type {Map<string, Place>} */
   #places = new Map();
 
-  /**
-   * @param {Numbering} numbering
-   * @param {string | null} reader
-   */
-  constructor(numbering, reader) {
-    this.numbering = numbering;
-    /** Before the oldest message that the origin has. @type {Cut} */
-    this.floor = numbering === 'unnumbered' ? -Infinity : 1;
-    /** Behind the newest message that anybody told of. @type {Cut} */
-    this.end = this.floor;
-    this.unread = new UnreadCount(reader);
-  }
+  /** @param {string | null} reader */
+  constructor(reader) { this.unread = new UnreadCount(reader); }
 
-  get isUnnumbered() { return this.numbering === 'unnumbered'; }
-
-  /** Whether the newest message that is known to be is held, and no feed broke since. */
-  get touchesEnd() {
-    const high = this.covered.high ?? this.floor;
-    return this.isUnnumbered ? high === Infinity : compareCuts(high, this.end) >= 0;
-  }
+  /** Whether the newest message that is known to be is held. */
+  get touchesEnd() { return (this.covered.last ?? this.floor - 1) >= this.end - 1; }
 
   /** The number of entries that are not still being sent. */
   get sentCount() {
     const { entries } = this;
-    if (this.isUnnumbered || entries.length === 0) return entries.length;
-    if (this.hasPlace(entries.at(entries.length - 1).place)) return entries.length;
-    return entries.indexWhere((entry) => !this.hasPlace(entry.place));
+    if (entries.length === 0) return 0;
+    if (isGiven(entries.at(entries.length - 1).place)) return entries.length;
+    return entries.indexWhere((entry) => !isGiven(entry.place));
   }
 
   /** An empty one, with what is still being sent. */
   emptied() {
-    const list = new HeldList(this.numbering, this.unread.reader);
-    list.isFed = this.isFed;
-    for (const entry of this.entries.all.filter(({ place }) => !this.hasPlace(place))) {
+    const list = new HeldList(this.unread.reader);
+    for (const entry of this.entries.all.filter(({ place }) => !isGiven(place))) {
       list.entries.set(entry);
       list.#places.set(entry.message.id, entry.place);
     }
     return list;
   }
 
-  /** @param {ListMessage} message */
-  placeOf(message) { return placeOf(message, this.numbering); }
-
-  /** @param {Place} place */
-  hasPlace(place) { return this.isUnnumbered || place[0] !== Infinity; }
-
   /** @param {string} id */
   place(id) { return this.#places.get(id); }
 
   /**
-   * The indices between two cuts.
+   * The indices of the messages at the places from `low` to `high`.
    *
-   * @param {Cut} low
-   * @param {Cut} high
+   * @param {number} low
+   * @param {number} high
    * @returns {Range}
    */
-  between(low, high) {
-    const from = this.#behind(low);
-    return [from, Math.max(from, this.#behind(high))];
-  }
+  indices(low, high) { return [this.#firstIndex(low), this.#firstIndex(high + 1)]; }
 
   /**
    * The entry of a message as it is after `edits`.
@@ -115,11 +90,11 @@ export class HeldList {
   take(message, origin, isProven, edits) {
     const known = this.entry(message.id, edits);
     // Messages keep their place: a late answer of another log can't move what is held.
-    const isMoved = known?.isHeld && comparePlaces(known.place, this.placeOf(message)) !== 0;
+    const isMoved = known?.isHeld && comparePlaces(known.place, placeOf(message)) !== 0;
     if (isMoved && !isProven) return;
     const base = isProven && !known?.isHeld ? undefined : known?.message;
     const value = mergedMessage(message, base, origin);
-    const place = this.placeOf(value);
+    const place = placeOf(value);
     edits.set(message.id, {
       message: value,
       place,
@@ -132,44 +107,25 @@ export class HeldList {
    * Holds what was proven: what is shown there and did not come is gone; what lies in `gaps` is
    * held no more, and only shown; what lies below the floor is dropped.
    *
-   * @param {Spans} proven
+   * @param {Coverage} proven
    * @param {readonly [number, number][]} gaps
    * @param {number} floor
    * @param {Edits} edits
    */
   hold(proven, gaps, floor, edits) {
-    for (const { low, high } of proven.list) {
-      for (const entry of this.#entriesBetween(low, high)) {
+    for (const [low, high] of proven.runs) {
+      for (const entry of this.#entriesAt(low, high)) {
         const { id } = entry.message;
         if (!entry.isHeld && !edits.has(id)) edits.set(id, null);
       }
     }
-    this.covered.insertAll(proven);
-    if (!this.isUnnumbered && compareCuts(floor, this.floor) > 0) {
+    this.covered = this.covered.union(proven);
+    if (floor > this.floor) {
       this.floor = floor;
-      this.covered.remove(-Infinity, floor);
-      for (const { message } of this.#entriesBetween(-Infinity, floor)) edits.set(message.id, null);
+      this.covered = this.covered.subtracting(Coverage.interval(0, floor - 1));
+      for (const { message } of this.#entriesAt(0, floor - 1)) edits.set(message.id, null);
     }
-    this.#lose(Spans.ofRuns(gaps), edits);
-  }
-
-  /**
-   * Puts other values in the place of what was shown, or nothing.
-   *
-   * @param {ReadonlyMap<string, ListMessage | undefined>} values  by id
-   * @param {Edits} edits
-   */
-  takeBack(values, edits) {
-    for (const [id, message] of values) {
-      const entry = this.entry(id);
-      if (entry === undefined) continue;
-      if (message?.id === id) {
-        const isUnread = this.unread.isUnread(message, entry.place);
-        edits.set(id, { ...entry, message, isUnread });
-      } else if (!entry.isHeld) {
-        edits.set(id, null);
-      }
-    }
+    this.#lose(new Coverage(gaps), edits);
   }
 
   /**
@@ -182,7 +138,7 @@ export class HeldList {
   removeSent(coming, edits) {
     const kept = new Set(coming.map(({ id }) => id));
     for (const { message, place } of this.entries.all) {
-      if (this.hasPlace(place) && !kept.has(message.id)) edits.set(message.id, null);
+      if (isGiven(place) && !kept.has(message.id)) edits.set(message.id, null);
     }
   }
 
@@ -201,10 +157,10 @@ export class HeldList {
     if (low >= high) return false;
     for (let at = low; at < high; at += 1) edits.set(this.entries.at(at).message.id, null);
     const isEnd = high === sent;
-    this.covered.remove(
-      low === 0 ? -Infinity : cutBefore(this.entries.at(low).place),
-      isEnd ? Infinity : cutBehind(this.entries.at(high - 1).place),
-    );
+    this.covered = this.covered.subtracting(Coverage.interval(
+      low === 0 ? 0 : this.entries.at(low).place[0],
+      isEnd ? Number.MAX_SAFE_INTEGER : this.entries.at(high - 1).place[0],
+    ));
     return isEnd;
   }
 
@@ -212,25 +168,23 @@ export class HeldList {
    * Takes over how far a page says that the conversation reaches.
    *
    * @param {Page} page
-   * @param {Spans} proven
+   * @param {Coverage} proven
    */
   noteEnds(page, proven) {
-    if (!this.isUnnumbered) {
-      if (!page.hasMore.before && proven.low !== undefined) {
-        // What the page lacks is there all the same.
-        const lacking = page.gaps?.[0]?.[0] ?? Infinity;
-        this.floor = laterCut(this.floor, earlierCut(proven.low, lacking));
-      }
-      if (page.head !== undefined) this.end = laterCut(this.end, page.head + 1);
+    if (!page.hasMore.before && proven.first !== undefined) {
+      // What the page lacks is there all the same.
+      const lacking = page.gaps?.[0]?.[0] ?? Infinity;
+      this.floor = Math.max(this.floor, Math.min(proven.first, lacking));
     }
-    for (const message of page.messages) this.noteNewest(this.placeOf(message));
+    if (page.head !== undefined) this.end = Math.max(this.end, page.head + 1);
+    for (const message of page.messages) this.noteNewest(placeOf(message));
     const isLast = page.kind === 'latest' || !page.hasMore.after;
     this.followsEnd = isLast || (page.kind !== 'initial' && this.followsEnd);
   }
 
   /** @param {Place} place */
   noteNewest(place) {
-    if (this.hasPlace(place)) this.end = laterCut(this.end, cutBehind(place));
+    if (isGiven(place)) this.end = Math.max(this.end, place[0] + 1);
   }
 
   /**
@@ -277,9 +231,9 @@ export class HeldList {
    */
   countArrival(message, place) {
     const { unread, end } = this;
-    if (!this.isLoaded || unread.lastRead === undefined || !this.hasPlace(place)) return;
-    if (comparePlaces(place, unread.lastRead) <= 0) return;
-    if (compareCuts(cutBefore(place), end) >= 0) {
+    if (!this.isLoaded || unread.lastRead === undefined || !isGiven(place)) return;
+    if (place[0] <= unread.lastRead) return;
+    if (place[0] >= end) {
       this.noteNewest(place);
       if (!unread.isUnread(message, place)) return;
       unread.count(place, 1);
@@ -301,7 +255,7 @@ export class HeldList {
       unread.total = page.unread.total;
       unread.afterView = page.unread.after;
       if (opens) unread.afterNewestLoaded = page.unread.after;
-      const places = page.messages.map((message) => this.placeOf(message));
+      const places = page.messages.map((message) => placeOf(message));
       unread.viewAnchor = places.sort(comparePlaces).at(-1) ?? unread.viewAnchor;
     } else if (opens) {
       unread.viewAnchor = this.newest;
@@ -324,33 +278,31 @@ export class HeldList {
   /**
    * Takes places out of what is held; their messages are only shown from here on.
    *
-   * @param {Spans} lost
+   * @param {Coverage} lost
    * @param {Edits} edits
    */
   #lose(lost, edits) {
     if (lost.isEmpty) return;
-    this.covered.removeAll(lost);
-    for (const { low, high } of lost.list) {
-      for (const entry of this.#entriesBetween(low, high)) {
+    this.covered = this.covered.subtracting(lost);
+    for (const [low, high] of lost.runs) {
+      for (const entry of this.#entriesAt(low, high)) {
         if (!edits.has(entry.message.id)) edits.set(entry.message.id, entry);
       }
     }
     for (const [id, entry] of edits) {
-      if (entry && lost.holds(entry.place)) edits.set(id, { ...entry, isHeld: false });
+      if (entry && lost.contains(entry.place[0])) edits.set(id, { ...entry, isHeld: false });
     }
   }
 
-  /** @param {Cut} cut */
-  #behind(cut) {
-    return this.entries.indexWhere((entry) => compareCuts(cutBefore(entry.place), cut) >= 0);
-  }
+  /** @param {number} number */
+  #firstIndex(number) { return this.entries.indexWhere(({ place }) => place[0] >= number); }
 
   /**
-   * @param {Cut} low
-   * @param {Cut} high
+   * @param {number} low
+   * @param {number} high
    */
-  #entriesBetween(low, high) {
-    const [from, to] = this.between(low, high);
+  #entriesAt(low, high) {
+    const [from, to] = this.indices(low, high);
     return Array.from({ length: to - from }, (_, at) => this.entries.at(from + at));
   }
 }

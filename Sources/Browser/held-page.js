@@ -1,6 +1,7 @@
 import { Coverage } from './coverage.js';
 
-/** @import { Anchor, Saved } from './message-window.js' */
+/** @import { Saved } from './message-log.js' */
+/** @import { Anchor } from './message-window.js' */
 /** @import { Message, PageResult } from './types.js' */
 
 /**

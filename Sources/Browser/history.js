@@ -1,11 +1,14 @@
 import { Conversation } from './conversation.js';
 import { Face } from './face.js';
 import { scenarioOf } from './history-scenario.js';
+import { messagesOf } from './message-deltas.js';
+import { guarded } from './report.js';
 
 /** @import { ChatClient } from './chat-client.js' */
 /** @import { HistoryScenario } from './history-scenario.js' */
 /** @import { Anchor } from './message-window.js' */
-/** @import { ConversationRecord, Message, Reason } from './types.js' */
+/** @import { ListMessage } from './timeline.js' */
+/** @import { ConversationRecord, Reason } from './types.js' */
 
 /**
  * Who is told. `historyDidChange`: the rows, the banner or a loading state are others.
@@ -33,6 +36,7 @@ export class History extends Face {
   /** Who is told. @type {HistoryDelegate | null} */
   delegate = null;
 
+  #client;
   #record;
   /** @type {(() => void) | null} */
   #stop = null;
@@ -60,25 +64,32 @@ export class History extends Face {
    */
   constructor(client, record, { count = COUNT } = {}) {
     super(new Conversation(client.connection, record.id, { store: client.store, limit: count }));
+    this.#client = client;
     this.#record = record;
   }
 
   /** How the history was opened; `null` before that. */
   get scenario() { return this.#scenario; }
 
-  /** The messages, oldest first; none while it moves elsewhere. @returns {Message[]} */
+  /**
+   * The messages, oldest first, and behind them what is not sent yet, without `seq`; none while it
+   * moves elsewhere.
+   *
+   * @returns {ListMessage[]}
+   */
   get messages() {
     if (this.#isJumping) return [];
-    return this.conversation.items.flatMap((item) => (
-      item.kind === 'message' ? [item.message] : []
-    ));
+    const { items, id } = this.conversation;
+    return messagesOf(items, id, this.#client.connection.user).map(({ message }) => message);
   }
 
   /** The message below which the unread banner stands; `null` if none is here. */
-  get unreadBannerAfter() { return this.#idAt(this.#seen); }
+  get unreadBannerAfter() { return this.#hasNews ? this.#idAt(this.#seen) : null; }
 
   /** The message above which the unread banner stands; `null` if none is here. */
-  get unreadBannerBefore() { return this.#idAt(this.#seen === null ? null : this.#seen + 1); }
+  get unreadBannerBefore() {
+    return this.#seen !== null && this.#hasNews ? this.#idAt(this.#seen + 1) : null;
+  }
 
   /** Where something is being loaded: above the rows, below them, or in place of them. */
   get loading() { return { ...this.#loading }; }
@@ -143,13 +154,13 @@ export class History extends Face {
    */
   async moveTo(target) {
     if (typeof target === 'string' && this.messages.some(({ id }) => id === target)) {
-      this.delegate?.historyMoveTo(this, target, true);
+      guarded(() => this.delegate?.historyMoveTo(this, target, true));
       return true;
     }
     if (!await this.#jump(target)) return false;
     const message = typeof target === 'string' ? target : this.#nearest(target.time);
     if (message === undefined) return false;
-    this.delegate?.historyMoveTo(this, message, typeof target === 'string');
+    guarded(() => this.delegate?.historyMoveTo(this, message, typeof target === 'string'));
     return true;
   }
 
@@ -219,7 +230,7 @@ export class History extends Face {
     this.#stop = null;
     this.#loading = { top: false, bottom: false, center: false };
     this.#tell();
-    this.delegate?.historyDidEnd?.(reason, this);
+    guarded(() => this.delegate?.historyDidEnd?.(reason, this));
   }
 
   /** The subscription has begun, with the newest messages. */
@@ -285,6 +296,18 @@ export class History extends Face {
     }
   }
 
+  /** Whether there is, or may be, something to read behind the place that was seen last. */
+  get #hasNews() {
+    const seen = this.#seen ?? Infinity;
+    const { user } = this.#client.connection;
+    return !this.conversation.followsEnd || this.conversation.items.some((item) => {
+      if (item.kind === 'gap') return item.gap.before > seen + 1;
+      if (item.kind === 'draft') return false;
+      const { seq, deleted, author } = item.message;
+      return seq > seen && !deleted && author !== user;
+    });
+  }
+
   /**
    * The id of the message at a place; null if it is not here.
    *
@@ -296,7 +319,7 @@ export class History extends Face {
 
   /** @param {string | undefined} message */
   #moveTo(message) {
-    if (message !== undefined) this.delegate?.historyMoveTo(this, message, false);
+    if (message !== undefined) guarded(() => this.delegate?.historyMoveTo(this, message, false));
   }
 
   /**
@@ -309,5 +332,5 @@ export class History extends Face {
     return (messages.find(({ createdAt }) => createdAt >= time) ?? messages.at(-1))?.id;
   }
 
-  #tell() { this.delegate?.historyDidChange(this); }
+  #tell() { guarded(() => this.delegate?.historyDidChange(this)); }
 }

@@ -59,6 +59,21 @@ export class Holder {
   /** The gaps from the oldest place held or declared up to the head, oldest first. */
   get gaps() { return this.#gaps.list(this.#runs, this.#head); }
 
+  /**
+   * The gaps of a part of what is held, oldest first.
+   *
+   * @param {Coverage} runs
+   * @param {number} from  the oldest place that the part speaks of
+   */
+  gapsIn(runs, from) { return this.#gaps.list(runs, this.#head, from); }
+
+  /** The places of all values, held or only shown. */
+  get places() {
+    if (this.#shown.size === 0) return this.#runs;
+    const shown = [...this.#shown.keys()].map((seq) => /** @type {const} */ ([seq, seq]));
+    return this.#runs.union(new Coverage(shown));
+  }
+
   /** The oldest place that is held, shown or a gap; `undefined` if there is none. */
   get oldest() {
     const gap = this.gaps[0];
@@ -84,6 +99,9 @@ export class Holder {
 
   /** The subscription is over, or its connection; what is held stays. */
   unsubscribed() { this.#isSubscribed = false; }
+
+  /** The gateway stands at the present again: see `GapLedger.renew`. */
+  renew() { this.#gaps.renew(); }
 
   /** Forgets everything, and the subscription with it. */
   forget() {
@@ -184,19 +202,23 @@ export class Holder {
   }
 
   /**
-   * Lets go of everything outside of `runs`: a holder may always claim less.
+   * Lets go of everything outside of `places`: a holder may always claim less.
    *
-   * @param {Coverage} runs
+   * @param {Coverage} places
+   * @returns {number}  the newest change that is held no more
    */
-  retain(runs) {
-    const kept = this.#runs.intersection(runs);
-    const hasShown = this.#shown.size > 0;
-    if (kept.equals(this.#runs) && !hasShown) return;
-    this.#runs = kept;
+  retain(places) {
+    if (places.containsAll(this.places)) return 0;
+    this.#runs = this.#runs.intersection(places);
     this.#values = null;
-    for (const values of [this.#held, this.#shown]) {
-      for (const seq of values.keys()) if (!kept.contains(seq)) values.delete(seq);
+    let newest = 0;
+    for (const [seq, { rev }] of this.#held) {
+      if (places.contains(seq)) continue;
+      this.#held.delete(seq);
+      newest = Math.max(newest, rev);
     }
+    for (const seq of this.#shown.keys()) if (!places.contains(seq)) this.#shown.delete(seq);
+    return newest;
   }
 
   /**
@@ -258,7 +280,7 @@ export class Holder {
     const lost = new Coverage(gaps.filter((gap) => gap.before - gap.after > 1)
       .map((gap) => [gap.after + 1, gap.before - 1]));
     const below = Coverage.interval(0, floor - 1);
-    this.#gaps.note(gaps);
+    this.#gaps.note(gaps, covered, floor);
     this.#runs = this.#runs.union(covered).subtracting(lost).subtracting(below);
     if (!lost.isEmpty || !below.isEmpty || messages.some(({ seq }) => !this.#runs.contains(seq))) {
       this.#demote();

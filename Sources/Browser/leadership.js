@@ -5,8 +5,13 @@
  * @property {LockManager} locks  `navigator.locks`
  * @property {(name: string) => BroadcastChannel} channel
  * @property {() => number} now  milliseconds since 1970
+ * @property {() => number} tick  milliseconds on a clock that nobody sets
  * @property {typeof setTimeout} setTimeout
  * @property {typeof clearTimeout} clearTimeout
+ * @property {(action: () => void) => void} task  runs an action as a task that stands still while
+ *   the tab is frozen, as its sockets do; what a channel brings does not
+ * @property {Storage | null} [kept]  what a tab keeps over a reload
+ * @property {*} [device]  for tests, see `followDevice`
  *
  * Who leads: the later term counts, and of two with one number that of the greater id.
  *
@@ -78,39 +83,51 @@ export class Leadership {
 export class Presence {
   /** Whether it is held. */
   isHeld = false;
-  /** Resolves when it is held. @type {Promise<void>} */
-  held = Promise.resolve();
+  /** Resolves when it is held, however often it was asked for before. @type {Promise<void>} */
+  held;
 
-  #name;
   #locks;
-  #release = () => {};
+  #took = () => {};
+  /** Ends the holding of it, or the waiting for it. */
+  #end = () => {};
 
-  /**
-   * @param {string} name  of the lock
-   * @param {LockManager} locks
-   */
-  constructor(name, locks) {
-    this.#name = name;
+  /** @param {LockManager} locks */
+  constructor(locks) {
     this.#locks = locks;
+    this.held = this.#promise();
   }
 
-  /** Takes it; gives `held`. */
-  begin() {
-    this.held = new Promise((resolve) => {
-      this.#locks.request(this.#name, () => new Promise((end) => {
-        this.#release = () => end(undefined);
-        this.isHeld = true;
-        resolve();
-      })).catch(() => {});
-    });
+  /**
+   * Takes it; gives `held`.
+   *
+   * @param {string} name  of the lock
+   * @param {() => void} [taken]  called when it is held, before anybody else hears of that
+   */
+  begin(name, taken = () => {}) {
+    const waiting = new AbortController();
+    const { signal } = waiting;
+    this.#end = () => waiting.abort();
+    this.#locks.request(name, { signal }, () => {
+      if (signal.aborted) return undefined;
+      /** @type {Promise<void>} */
+      const end = new Promise((resolve) => { this.#end = resolve; });
+      this.isHeld = true;
+      taken();
+      this.#took();
+      return end;
+    }).catch(() => {});
     return this.held;
   }
 
-  /** Gives it back. */
+  /** Gives it back, or waits for it no more. */
   end() {
+    if (this.isHeld) this.held = this.#promise();
     this.isHeld = false;
-    this.#release();
+    this.#end();
   }
+
+  /** @returns {Promise<void>} */
+  #promise() { return new Promise((resolve) => { this.#took = resolve; }); }
 }
 
 /**
@@ -131,11 +148,30 @@ export function isLater(one, other) {
  * @returns {TabEnvironment}
  */
 export function browserTabs() {
+  const { port1, port2 } = new MessageChannel();
+  /** @type {(() => void)[]} */
+  const actions = [];
+  port1.onmessage = () => actions.shift()?.();
   return {
+    task: (action) => {
+      actions.push(action);
+      port2.postMessage(null);
+    },
     locks: navigator.locks,
+    kept: keptOfTab(),
     channel: (name) => new BroadcastChannel(name),
     now: () => Date.now(),
+    tick: () => performance.now(),
     setTimeout: globalThis.setTimeout.bind(globalThis),
     clearTimeout: globalThis.clearTimeout.bind(globalThis),
   };
+}
+
+/** What this tab keeps over a reload; null where it may keep nothing. */
+function keptOfTab() {
+  try {
+    return globalThis.sessionStorage ?? null;
+  } catch {
+    return null;
+  }
 }

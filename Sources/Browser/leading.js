@@ -70,6 +70,8 @@ export class Leading {
    */
   serve({ kind, from, nonce, for: term, ask, what }) {
     const { hub } = this;
+    // This tab itself said that, before it was loaded anew.
+    if (from === this.#tab) return;
     if (term && isLater(term, this.#term)) {
       // It heard of a leader that we did not: with the lock in hand we come after that one.
       this.#term = { number: term.number + 1, leader: this.#tab };
@@ -84,7 +86,7 @@ export class Leading {
         hub.attach(from, nonce, (message) => this.tell(message, from, nonce));
         this.tell({ kind: 'welcome', state: hub.state }, from, nonce);
         break;
-      case 'bye': hub.detach(from); break;
+      case 'bye': if (hub.has(from, nonce)) hub.detach(from); break;
       default:
         // What is for another leader is not for us, though each hears all.
         if (term?.number !== this.#term.number || term.leader !== this.#tab) return;

@@ -2,8 +2,10 @@ import { Conversation } from './conversation.js';
 import { Face } from './face.js';
 import { messageDeltas, messagesOf } from './message-deltas.js';
 import { nextLoad, UNTIL_PRELOAD } from './preload.js';
+import { guarded } from './report.js';
 
 /** @import { ChatClient } from './chat-client.js' */
+/** @import { ConversationName } from './conversation-id.js' */
 /** @import { Item } from './items.js' */
 /** @import { MessageDelta } from './merge.js' */
 /** @import { ListMessage } from './timeline.js' */
@@ -84,11 +86,11 @@ export class ManagedMessageList extends Face {
 
   /**
    * @param {ChatClient} client
-   * @param {{id: string}} conversation
+   * @param {ConversationName} conversation
    * @param {ManagedMessageListDelegate | null} [delegate]
    */
   constructor(client, conversation, delegate = null) {
-    super(new Conversation(client.connection, conversation.id, { store: client.store }));
+    super(new Conversation(client.connection, conversation, { store: client.store }));
     this.#client = client;
     this.#delegate = delegate;
   }
@@ -254,7 +256,7 @@ export class ManagedMessageList extends Face {
     if (endingReason === null) return;
     this.#stop?.();
     this.#stop = null;
-    this.#delegate?.managedMessageListDidEnd?.(endingReason);
+    guarded(() => this.#delegate?.managedMessageListDidEnd?.(endingReason));
   }
 
   /**
@@ -310,7 +312,7 @@ export class ManagedMessageList extends Face {
     const isTold = deltas.length > 0 || hasOtherGaps || reset;
     this.#generation = generation;
     this.#toldGaps = gaps;
-    if (isTold) this.#delegate?.managedMessageListDidChange(deltas, { reset, gaps });
+    if (isTold) guarded(() => this.#delegate?.managedMessageListDidChange(deltas, { reset, gaps }));
   }
 
   /** @param {Item} item */

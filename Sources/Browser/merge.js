@@ -92,7 +92,7 @@ function merged(list, arrivals) {
   }
   const result = [...records.values()];
   return result.sort(result.length > 0 && isMessage(result[0])
-    ? (a, b) => comparePlaces(placeOf(a, 'ordered'), placeOf(b, 'ordered')) : compareConversations);
+    ? (a, b) => comparePlaces(placeOf(a), placeOf(b)) : compareConversations);
 }
 
 /**

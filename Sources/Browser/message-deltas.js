@@ -14,9 +14,12 @@ export function messagesOf(items, conversation, user) {
   return items.flatMap((item) => {
     if (item.kind === 'message') return [{ message: item.message, isHeld: item.isHeld }];
     if (item.kind === 'gap') return [];
-    const { id, body, metadata, createdAt } = item.draft;
+    const { id, body, metadata, attachment, createdAt } = item.draft;
     const author = user ?? '';
-    const message = { id, conversation, author, body, metadata, createdAt, deleted: false };
+    const message = {
+      id, conversation, author, body, metadata, createdAt, deleted: false,
+      ...(attachment !== undefined && { attachment }),
+    };
     return [{ message, isHeld: false }];
   });
 }

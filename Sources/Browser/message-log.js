@@ -1,10 +1,9 @@
 import { Coverage } from './coverage.js';
 import { Holder } from './holder.js';
 
-/** @import { MessageWindow, PageRange, Saved } from './message-window.js' */
-/** @import { ListMessage } from './timeline.js' */
-/** @import { Delta, EventFrame, Gap, Head, Message, PageResult } from './types.js' */
-/** @import { SubscribeResult } from './types.js' */
+/** @import { MessageWindow, PageRange } from './message-window.js' */
+/** @import { Delta, EventFrame, Gap, Have, Head, Message, PageResult } from './types.js' */
+/** @import { ConversationRecord, SubscribeResult } from './types.js' */
 
 /**
  * A frame as each window takes it.
@@ -13,35 +12,40 @@ import { Holder } from './holder.js';
  * @property {Delta[]} deltas
  * @property {[number, number][]} covers
  * @property {Gap[]} gaps
- * @property {number} asOf
- * @property {Head} head
+ * @property {number} end  the newest place that was known before
+ *
+ * What a store keeps of a log: enough to show it again and to resume from there.
+ *
+ * @typedef {{have: Have, messages: Message[], record: ConversationRecord | null}} Saved
  */
 
 /**
- * What a client holds of one conversation, for all that look at it: one `Holder`, which alone says
- * what may be claimed when a subscription is resumed, and the windows, each of which shows a part.
+ * What a client holds of one conversation, for all that look at it. It alone takes frames, and its
+ * `Holder` alone says which places are held and what stands there. A window only says which places
+ * it shows.
  *
- * Invariant after each frame: what a window shows as held is held here, and what no window shows
- * any more is let go of.
+ * Invariant after each frame: what no window shows is let go of.
  */
 export class MessageLog {
+  /** Rises with each change of what is held or shown. */
+  version = 0;
+  /** Rises when what was held turned out to be of another log, or of a lost branch of it. */
+  generation = 0;
+
   #holder = new Holder();
   /** A window that nobody refers to any more keeps nothing. @type {Set<WeakRef<MessageWindow>>} */
   #windows = new Set();
-
-  /** Whether values that were shown before the subscription are still to be judged by it. */
-  #isUnjudged = false;
-  /** Those values, if the answer could not judge them. @type {Set<ListMessage>} */
-  #unproven = new Set();
-
-  /** Rises when what was held turned out to be of another log, or of a lost branch of it. */
-  generation = 0;
+  /** The newest change that this log has dropped: a page from before it proves nothing. */
+  #givenUp = 0;
 
   /** The newest head seen, `null` if nothing is held. */
   get head() { return this.#holder.head; }
 
   /** What is held, as the protocol writes it; `null` if nothing is. */
-  get have() { return this.#holder.have; }
+  get have() {
+    this.#settle();
+    return this.#holder.have;
+  }
 
   /** The places held. */
   get runs() { return this.#holder.runs; }
@@ -49,25 +53,54 @@ export class MessageLog {
   /** The conversation's own record. */
   get record() { return this.#holder.record; }
 
+  /** All values, oldest first, each with whether its place is held. */
+  get values() { return this.#holder.values; }
+
+  /**
+   * The value at a place, held or only shown.
+   *
+   * @param {number} seq
+   */
+  value(seq) { return this.#holder.value(seq); }
+
+  /**
+   * A message, if it is here.
+   *
+   * @param {string} id
+   */
+  message(id) { return this.values.find(({ message }) => message.id === id)?.message; }
+
+  /**
+   * The gaps of a part of what is held, oldest first.
+   *
+   * @param {Coverage} runs
+   * @param {number} from  the oldest place that the part speaks of
+   */
+  gapsIn(runs, from) { return this.#holder.gapsIn(runs, from); }
+
   /** @param {MessageWindow} window */
   add(window) { this.#windows.add(new WeakRef(window)); }
 
   /** The subscription is over, or its connection; what is held stays. */
   unsubscribed() { this.#holder.unsubscribed(); }
 
+  /** The gateway stands at the present again: see `GapLedger.renew`. */
+  renew() {
+    this.#holder.renew();
+    this.version += 1;
+  }
+
   /** Forgets everything. */
   forget() {
-    if (this.#holder.head !== null) this.generation += 1;
+    this.#beginAnew();
     this.#holder.forget();
-    this.#isUnjudged = false;
-    for (const window of this.#all) window.forget();
   }
 
   /** What a subscription may be resumed with, as `Holder.resumable` says. */
   resumable() {
-    const have = this.#holder.resumable();
-    this.reconcile();
-    return have;
+    this.#settle();
+    this.version += 1;
+    return this.#holder.resumable();
   }
 
   /**
@@ -77,31 +110,11 @@ export class MessageLog {
    * @param {boolean} resumed  whether the request named a `have`
    */
   subscribed(result, resumed) {
-    if (!resumed || result.reset || this.isForeign(result.head)) this.forget();
-    this.#holder.subscribed(result, resumed);
+    if (!resumed || result.reset || this.#isForeign(result.head)) this.forget();
     if (!result.open) this.renew();
-    this.#tell(result, true);
-    this.#isUnjudged = true;
-    this.#unproven = new Set(this.#all.flatMap((window) => this.#aheadIn(window)));
-    if (!result.open) this.#judge();
-  }
-
-  /**
-   * Takes the final answer of `fetchMessages` that a window asked for.
-   *
-   * @param {PageResult} result
-   * @param {PageRange} range  what was asked for
-   * @param {MessageWindow} asker
-   */
-  fetched(result, range, asker) {
-    if (this.isForeign(result.head)) {
-      this.generation += 1;
-      for (const window of this.#all) window.forget();
-    }
-    this.#holder.fetched(result);
-    asker.takePage(result, range);
-    for (const window of this.#all) if (window !== asker) window.takeOthersPage(result);
-    this.reconcile();
+    const end = this.#end;
+    this.#holder.subscribed(result, resumed);
+    this.#tell(result, end, true);
   }
 
   /**
@@ -114,31 +127,51 @@ export class MessageLog {
       this.forget();
       return;
     }
-    if (this.isForeign(event.head)) {
-      this.generation += 1;
-      for (const window of this.#all) window.forget();
-    }
+    if (this.#isForeign(event.head)) this.#beginAnew();
+    const end = this.#end;
     this.#holder.event(event);
-    this.#tell(/** @type {*} */ (event), false);
-    if (!event.open) this.#judge();
+    this.#tell(/** @type {*} */ (event), end, false);
   }
 
-  /** The gateway stands at the present again: see `GapLedger.renew`. */
-  renew() { for (const window of this.#all) window.renew(); }
+  /**
+   * Takes the final answer of `fetchMessages` that a window asked for.
+   *
+   * @param {PageResult} result
+   * @param {PageRange} range  what was asked for
+   * @param {MessageWindow} asker
+   */
+  fetched(result, range, asker) {
+    if (this.#isForeign(result.head)) this.#beginAnew();
+    if (asker.isLoaded && result.asOf < this.#givenUp) {
+      this.show(result.messages, { asker });
+      return;
+    }
+    const end = this.#end;
+    this.#holder.fetched(result);
+    this.version += 1;
+    asker.takePage(result, range);
+    const page = { deltas: [], covers: result.covers, gaps: [], end };
+    for (const window of this.#all) if (window !== asker) window.take(page, false);
+    this.#settle();
+  }
 
   /**
-   * Shows values that are not held, in each window.
+   * Shows values that are not held: of a cached answer, or of one's own send, edit or delete.
    *
    * @param {Message[]} messages
+   * @param {object} [options]
+   * @param {Head} [options.head]  that came with them; values of another epoch are not shown
+   * @param {MessageWindow} [options.asker]  the one that shows them; else all do
    */
-  show(messages) { for (const window of this.#all) window.show(messages); }
-
-  /**
-   * Whether `head` is of another log than the one held.
-   *
-   * @param {Head} head
-   */
-  isForeign(head) { return this.head !== null && head.epoch !== this.head.epoch; }
+  show(messages, { head, asker } = {}) {
+    if (head && this.#isForeign(head)) return;
+    this.#holder.show(messages);
+    this.version += 1;
+    const seqs = messages.filter(({ id, seq }) => this.value(seq)?.id === id)
+      .map(({ seq }) => /** @type {const} */ ([seq, seq]));
+    for (const window of asker ? [asker] : this.#all) window.add(new Coverage(seqs));
+    this.#settle();
+  }
 
   /**
    * Whether a message can be shown where it stands: nothing else does, and the log begins below.
@@ -146,53 +179,28 @@ export class MessageLog {
    * @param {Message} message
    */
   hasRoomFor({ id, seq }) {
-    const others = this.#all.map((window) => window.at(seq)?.id ?? id);
-    return seq >= (this.head?.floor ?? 1) && others.every((other) => other === id);
+    return seq >= (this.head?.floor ?? 1) && (this.value(seq)?.id ?? id) === id;
   }
-
-  /**
-   * A message, if a window shows it.
-   *
-   * @param {string} id
-   * @returns {Message | undefined}
-   */
-  message(id) {
-    for (const window of this.#all) {
-      const message = window.message(id);
-      if (message) return message;
-    }
-    return undefined;
-  }
-
-  /**
-   * The value held at a place.
-   *
-   * @param {number} seq
-   */
-  heldValue(seq) { return this.#holder.heldValue(seq); }
 
   /**
    * The newest messages of the newest run, for a window that comes later than the others.
    *
    * @param {number} limit
-   * @returns {{messages: Message[], covers: [number, number][]} | null}  null if the newest place
-   *   of the log is not held
+   * @returns {[number, number][] | null}  their places; null if the newest place of the log is not
+   *   held
    */
   newest(limit) {
     const { head } = this;
     if (head === null) return null;
-    if (head.seq < head.floor) return { messages: [], covers: [] };
+    if (head.seq < head.floor) return [];
     const run = this.runs.runAt(head.seq);
     if (run === undefined) return null;
-    const [, high] = run;
-    const messages = [];
-    let low = high + 1;
-    while (low > run[0] && messages.length < limit) {
+    let low = run[1] + 1;
+    for (let count = 0; low > run[0] && count < limit;) {
       low -= 1;
-      const message = this.heldValue(low);
-      if (message) messages.unshift(message);
+      if (this.#holder.heldValue(low)) count += 1;
     }
-    return { messages, covers: [[low, high]] };
+    return [[low, run[1]]];
   }
 
   /**
@@ -203,7 +211,7 @@ export class MessageLog {
    */
   saved(count) {
     const { have, record } = this;
-    const held = this.#holder.values.filter(({ isHeld }) => isHeld).slice(-count);
+    const held = this.values.filter(({ isHeld }) => isHeld).slice(-count);
     if (have === null || held.length === 0) return null;
     const runs = this.runs.clipped(held[0].message.seq, have.head.seq).runs;
     return { have: { ...have, runs }, messages: held.map(({ message }) => message), record };
@@ -223,76 +231,52 @@ export class MessageLog {
     this.unsubscribed();
   }
 
-  /** Has the holder hold what the windows hold, and each window no more than the holder. */
-  reconcile() {
-    const windows = this.#all;
-    if (windows.length === 0) return;
-    let kept = Coverage.empty;
-    for (const { coverage } of windows) kept = kept.union(coverage);
-    this.#holder.retain(kept);
-    for (const window of windows) window.loseAllBut(this.runs);
+  /** The newest place that is known. */
+  get #end() { return Math.max(this.head?.seq ?? 0, this.runs.last ?? 0); }
+
+  /**
+   * Whether `head` is of another log than the one held.
+   *
+   * @param {Head} head
+   */
+  #isForeign(head) { return this.head !== null && head.epoch !== this.head.epoch; }
+
+  /** What windows show is of another log. */
+  #beginAnew() {
+    if (this.head !== null) this.generation += 1;
+    this.#givenUp = 0;
+    this.version += 1;
+    for (const window of this.#all) window.clear();
   }
 
   /**
-   * @param {Taken} frame
+   * @param {SubscribeResult} frame
+   * @param {number} end
    * @param {boolean} begins  whether a window may begin with it
    */
-  #tell({ deltas = [], covers = [], gaps = [], asOf, head }, begins) {
+  #tell({ deltas = [], covers = [], gaps = [], asOf, open }, end, begins) {
+    this.version += 1;
+    for (const window of this.#all) window.take({ deltas, covers, gaps, end }, begins);
+    this.#settle();
+    for (const { message: { seq, rev } } of deltas) {
+      if (!this.runs.contains(seq)) this.#giveUp(rev);
+    }
+    if (gaps.length > 0) this.#giveUp(asOf);
+    // What was given up may have been of a branch that is lost.
+    if (!open) this.#givenUp = Math.min(this.#givenUp, this.head?.rev ?? 0);
+  }
+
+  /** @param {number} rev */
+  #giveUp(rev) { this.#givenUp = Math.max(this.#givenUp, rev); }
+
+  /** Lets go of what no window shows, and has no window show what is not here. */
+  #settle() {
     const windows = this.#all;
-    const all = windows.length > 1 ? [...deltas, ...this.#unnamed(deltas, covers)] : deltas;
-    for (const window of windows) {
-      window.take({ deltas: all, covers, gaps, asOf, head }, begins);
-    }
-    this.reconcile();
-  }
-
-  /**
-   * What a window shows that is newer than what is held there, or beyond the end of the log.
-   *
-   * @param {MessageWindow} window
-   * @returns {ListMessage[]}
-   */
-  #aheadIn(window) {
-    const end = this.head?.seq ?? 0;
-    return window.values.map(({ message }) => message).filter(({ seq, rev }) => {
-      if (seq == null) return false;
-      const held = this.heldValue(seq);
-      return held ? (rev ?? 0) > held.rev : seq > end;
-    });
-  }
-
-  /** Takes back what was shown before the subscription and its log does not have: see `Holder`. */
-  #judge() {
-    if (!this.#isUnjudged) return;
-    this.#isUnjudged = false;
-    const end = this.head?.rev ?? 0;
-    for (const window of this.#all) {
-      const lost = this.#aheadIn(window).filter((message) => this.#unproven.has(message));
-      window.takeBack(new Map(lost.map(({ id, seq }) => (
-        [id, this.heldValue(/** @type {number} */ (seq))]
-      ))), end);
-    }
-    this.#unproven.clear();
-  }
-
-  /**
-   * What lies in `covers` and is held here, but not in every window.
-   *
-   * @param {Delta[]} deltas
-   * @param {[number, number][]} covers
-   * @returns {Delta[]}
-   */
-  #unnamed(deltas, covers) {
-    const named = new Set(deltas.map(({ message }) => message.seq));
-    /** @type {Delta[]} */
-    const more = [];
-    for (const [low, high] of this.runs.intersection(new Coverage(covers)).runs) {
-      for (let seq = low; seq <= high; seq += 1) {
-        const message = named.has(seq) ? undefined : this.heldValue(seq);
-        if (message) more.push({ type: 'inserted', via: 'replay', message });
-      }
-    }
-    return more;
+    if (windows.length === 0) return;
+    const { places } = this.#holder;
+    let shown = Coverage.empty;
+    for (const window of windows) shown = shown.union(window.settle(places));
+    this.#giveUp(this.#holder.retain(shown));
   }
 
   get #all() {

@@ -1,4 +1,7 @@
-/** @import { Saved } from './message-window.js' */
+import { DraftStore } from './draft-store.js';
+import { settled } from './settled.js';
+
+/** @import { Saved } from './message-log.js' */
 /** @import { Draft } from './drafts.js' */
 /** @import { SavedList } from './conversations.js' */
 
@@ -9,8 +12,9 @@ const ANSWERS = 'answers';
 const ANSWER_INDICES = ['conversation', 'at'];
 /** So many answers are kept; the oldest go first. */
 const ANSWER_LIMIT = 500;
-/** Each draft has a key of its own, so that two pages of one user keep those of both. */
+/** Where drafts were before they had a database of their own. */
 const DRAFT = 'draft ';
+const VERSION = 2;
 /** The one list of conversations that a user has. */
 const LIST = 'list';
 
@@ -19,17 +23,26 @@ const LIST = 'list';
  * with the `have` that they make up, the list of conversations, and what was answered last. Values
  * and `have` are written in one transaction, so what it claims is what it holds.
  *
- * It is a convenience: where the browser has no room for it or forbids it, nothing is kept, and
- * nothing else changes. It belongs to a user's session; `erase` it when the user logs out.
+ * That is a convenience: where the browser has no room for it or forbids it, or another version of
+ * this client made it, nothing is kept, and nothing else changes. What was written and not sent is
+ * more, and lies in a `DraftStore`. All of it belongs to one user: a connection for which the
+ * gateway names another ends. `erase` it when the user logs out.
  */
 export class MessageStore {
   #database;
+  #drafts;
 
-  /** @param {IDBDatabase} database */
-  constructor(database) {
+  /**
+   * @param {string} user
+   * @param {IDBDatabase | null} database  null: only drafts are kept
+   */
+  constructor(user, database) {
+    /** Whose it is. */
+    this.user = user;
     this.#database = database;
+    this.#drafts = new DraftStore(user);
     // Another tab that erases it must not wait for this one.
-    database.onversionchange = () => database.close();
+    if (database) database.onversionchange = () => database.close();
   }
 
   /**
@@ -39,20 +52,13 @@ export class MessageStore {
    * @returns {Promise<MessageStore | null>}  null where there can be none
    */
   static async open(user) {
-    try {
-      const request = indexedDB.open(nameFor(user), 2);
-      request.onupgradeneeded = () => {
-        const { result: database } = request;
-        for (const name of [CONVERSATIONS, LISTS, ANSWERS]) {
-          if (database.objectStoreNames.contains(name)) continue;
-          const store = database.createObjectStore(name);
-          if (name === ANSWERS) for (const path of ANSWER_INDICES) store.createIndex(path, path);
-        }
-      };
-      return new MessageStore(await settled(request));
-    } catch {
-      return null;
-    }
+    if (globalThis.indexedDB === undefined) return null;
+    const database = await openCache(user);
+    const store = new MessageStore(user, database);
+    await store.#takeEarlierDrafts();
+    if (database?.version === VERSION) return store;
+    store.close();
+    return new MessageStore(user, null);
   }
 
   /**
@@ -61,11 +67,16 @@ export class MessageStore {
    * @param {string} user
    */
   static async erase(user) {
-    await settled(indexedDB.deleteDatabase(nameFor(user))).catch(() => {});
+    await Promise.allSettled([
+      settled(indexedDB.deleteDatabase(nameFor(user))), DraftStore.erase(user),
+    ]);
   }
 
-  /** Ends it; what is written after this is not kept. */
-  close() { this.#database.close(); }
+  /** Ends it; what is answered after this is not kept. */
+  close() {
+    this.#database?.close();
+    this.#drafts.close().catch(() => {});
+  }
 
   /**
    * @param {string} conversation
@@ -92,24 +103,29 @@ export class MessageStore {
     await this.removeAnswers(conversation);
   }
 
-  /** What was written and is not confirmed. @returns {Promise<Draft[]>} */
-  async loadDrafts() {
-    try {
-      const range = IDBKeyRange.bound(DRAFT, `${DRAFT}\uffff`);
-      return await settled(this.#database.transaction(LISTS).objectStore(LISTS).getAll(range));
-    } catch {
-      return [];
-    }
-  }
+  /** What was written and is not confirmed; rejects where it can't be read. */
+  loadDrafts() { return this.#drafts.load(); }
 
   /**
+   * Keeps a draft under a key of its own, so that two pages of one user keep those of both. Where
+   * there is no room, what can be read from the gateway again makes way. Rejects where it can't be
+   * written now.
+   *
    * @param {string} key
    * @param {Draft} draft
    */
-  saveDraft(key, draft) { return this.#write(LISTS, DRAFT + key, draft); }
+  async saveDraft(key, draft) {
+    try {
+      await this.#drafts.save(key, draft);
+    } catch (error) {
+      if (/** @type {Error} */ (error)?.name !== 'QuotaExceededError') throw error;
+      await Promise.all([CONVERSATIONS, LISTS, ANSWERS].map((name) => this.#clear(name)));
+      await this.#drafts.save(key, draft);
+    }
+  }
 
-  /** @param {string} key */
-  removeDraft(key) { return this.#write(LISTS, DRAFT + key, undefined); }
+  /** Rejects where it can't be written now. @param {string} key */
+  removeDraft(key) { return this.#drafts.remove(key); }
 
   /** @returns {Promise<SavedList | null>} */
   loadList() { return this.#load(LISTS, LIST); }
@@ -127,6 +143,30 @@ export class MessageStore {
    * @returns {Promise<*>}  null if nothing is kept
    */
   async loadAnswer(key) { return (await this.#load(ANSWERS, key))?.result ?? null; }
+
+  /**
+   * All that was answered to questions by one method about one conversation, newest first.
+   *
+   * @param {string} method
+   * @param {string} conversation  empty for the list
+   * @returns {Promise<import('./known-answers.js').Answer[]>}
+   */
+  async loadAnswers(method, conversation) {
+    try {
+      const index = this.#store(ANSWERS).index('conversation');
+      const [keys, answers] = await Promise.all([
+        settled(index.getAllKeys(conversation)), settled(index.getAll(conversation)),
+      ]);
+      const name = `${method} `;
+      return answers.flatMap((answer, at) => {
+        const key = String(keys[at]);
+        if (!key.startsWith(name)) return [];
+        return [{ ...answer, params: Object.fromEntries(JSON.parse(key.slice(name.length))) }];
+      }).sort((a, b) => b.at - a.at);
+    } catch {
+      return [];
+    }
+  }
 
   /**
    * @param {string} key  the question
@@ -159,8 +199,7 @@ export class MessageStore {
    */
   async #load(name, key) {
     try {
-      const store = this.#database.transaction(name).objectStore(name);
-      return await settled(store.get(key)) ?? null;
+      return await settled(this.#store(name).get(key)) ?? null;
     } catch {
       return null;
     }
@@ -168,7 +207,7 @@ export class MessageStore {
 
   async #count() {
     try {
-      return await settled(this.#database.transaction(ANSWERS).objectStore(ANSWERS).count());
+      return await settled(this.#store(ANSWERS).count());
     } catch {
       return 0;
     }
@@ -183,8 +222,7 @@ export class MessageStore {
    */
   async #removeAnswers(index, value, isMeant = () => true) {
     try {
-      const answers = this.#database.transaction(ANSWERS, 'readwrite').objectStore(ANSWERS);
-      const cursors = answers.index(index).openCursor(value);
+      const cursors = this.#store(ANSWERS, 'readwrite').index(index).openCursor(value);
       for (;;) {
         const cursor = await settled(cursors);
         if (cursor === null) return;
@@ -203,10 +241,44 @@ export class MessageStore {
    */
   async #write(name, key, value) {
     try {
-      const store = this.#database.transaction(name, 'readwrite').objectStore(name);
+      const store = this.#store(name, 'readwrite');
       await settled(value === undefined ? store.delete(key) : store.put(value, key));
     } catch {
       // What could not be kept is read from the gateway again.
+    }
+  }
+
+  /**
+   * A part of what is kept; throws where there is none.
+   *
+   * @param {string} name
+   * @param {IDBTransactionMode} [mode]
+   */
+  #store(name, mode = 'readonly') {
+    return /** @type {IDBDatabase} */ (this.#database).transaction(name, mode).objectStore(name);
+  }
+
+  /** @param {string} name */
+  async #clear(name) {
+    try {
+      await settled(this.#store(name, 'readwrite').clear());
+    } catch {
+      // Then it makes no room.
+    }
+  }
+
+  /** Takes the drafts that an earlier version kept among the lists. */
+  async #takeEarlierDrafts() {
+    try {
+      const range = IDBKeyRange.bound(DRAFT, `${DRAFT}\uffff`);
+      const keys = await settled(this.#store(LISTS).getAllKeys(range));
+      for (const key of /** @type {string[]} */ (keys)) {
+        const draft = await settled(this.#store(LISTS).get(key));
+        await this.#drafts.save(key.slice(DRAFT.length), draft);
+        await settled(this.#store(LISTS, 'readwrite').delete(key));
+      }
+    } catch {
+      // They stay where they are for the next time.
     }
   }
 }
@@ -215,13 +287,40 @@ export class MessageStore {
 function nameFor(user) { return `gapless ${user}`; }
 
 /**
- * @template Result
- * @param {IDBRequest<Result>} request
- * @returns {Promise<Result>}
+ * The database of what can be read again, as it is where another version made it; null for none.
+ *
+ * @param {string} user
+ * @returns {Promise<IDBDatabase | null>}
  */
-function settled(request) {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
+async function openCache(user) {
+  for (const version of [VERSION, undefined]) {
+    try {
+      const request = indexedDB.open(nameFor(user), version);
+      request.onupgradeneeded = () => {
+        const { result: database } = request;
+        for (const name of [CONVERSATIONS, LISTS, ANSWERS]) {
+          if (database.objectStoreNames.contains(name)) continue;
+          const store = database.createObjectStore(name);
+          if (name === ANSWERS) for (const path of ANSWER_INDICES) store.createIndex(path, path);
+        }
+      };
+      return await settled(request);
+    } catch {
+      // It is of a later version, or there can be none.
+    }
+  }
+  return null;
+}
+
+/**
+ * A store for use with a connection, whose it is then: the gateway must not name another user.
+ *
+ * @param {MessageStore | null} store
+ * @param {import('./connection.js').Connection} connection
+ * @returns {MessageStore | null}
+ * @throws {Error}  if the connection is known to be another user's
+ */
+export function storeFor(store, connection) {
+  if (store?.user !== undefined) connection.expect(store.user);
+  return store;
 }

@@ -1,99 +1,95 @@
 import { Coverage } from './coverage.js';
-import { GapLedger, isFillable, withOuterGaps } from './gaps.js';
+import { isFillable, withOuterGaps } from './gaps.js';
 import { Grouping } from './grouping.js';
-import { MessageLog } from './message-log.js';
-import { Timeline } from './timeline.js';
-import { proofOf } from './timeline-proof.js';
-import { fillingOf, pageKind } from './window-pages.js';
+import { KEPT_BESIDE, Timeline } from './timeline.js';
+import { pageKind } from './window-pages.js';
 
 /** @import { Category } from './grouping.js' */
-/** @import { Range } from './timeline.js' */
+/** @import { Value } from './holder.js' */
 /** @import { Known } from './loading.js' */
-/** @import { Taken } from './message-log.js' */
-/** @import { EventFrame, Gap, Have, Head, Message } from './types.js' */
-/** @import { ConversationRecord, PageResult, SubscribeResult } from './types.js' */
+/** @import { MessageLog, Taken } from './message-log.js' */
+/** @import { PageKind } from './timeline-page.js' */
+/** @import { Range } from './timeline.js' */
+/** @import { Delta, Gap, PageResult } from './types.js' */
 
 /**
  * What a page is asked for with; `around` takes any anchor of the protocol: a seq, an id, a moment.
  *
  * @typedef {number | string | {time: string}} Anchor
  * @typedef {{before?: number, after?: number, around?: Anchor, order?: 'asc' | 'desc'}} PageRange
- *
- * What a store keeps of a window: enough to show it again and to resume from there.
- *
- * @typedef {{have: Have, messages: Message[], record: ConversationRecord | null}} Saved
  */
 
 /** A window that grew beyond this by live messages is trimmed to what is near the view. */
 const LIMIT = 1000;
 
 /**
- * The part of a conversation that one view shows: a `Timeline` on the `MessageLog` that all views
- * of the conversation share. What the view leaves far behind is trimmed, and is then history to be
- * fetched again, or a `cold` gap.
+ * The part of a conversation that one view shows. It keeps which places these are and nothing else:
+ * what stands there, and what of it is held, is read in the `MessageLog` that all views of the
+ * conversation share. What the view leaves far behind is trimmed, and is then history to be fetched
+ * again, or a `cold` gap.
  */
 export class MessageWindow {
-  /** Rises with each change of what can be read here. */
-  version = 0;
   /** Whether it begins with the next answer; one that began follows its log for good. */
   isOpen = true;
 
-  #conversation;
   #log;
-  #timeline;
-  #ledger = new GapLedger();
+  /** The places shown. */
+  #places = Coverage.empty;
+  /** Whether it has begun. */
+  #isLoaded = false;
+  /** Whether news belong into it: it was loaded to the end, and not trimmed there. */
+  #followsEnd = false;
+  /** The oldest place of what is shown or was declared a gap; what is below is history. */
+  #bottom = Infinity;
   /** What the view shows, by the ids of its ends. @type {[string, string] | null} */
   #visible = null;
+  #changes = 0;
+  /**
+   * What is read here, until the next change.
+   *
+   * @type {{version: number, values: readonly Value[], index: Map<string, number>} | null}
+   */
+  #read = null;
   /** The answer of `gaps` until the next change. @type {{version: number, gaps: Gap[]} | null} */
   #gaps = null;
 
-  /**
-   * @param {string} conversation
-   * @param {MessageLog} [log]  that of the other windows on the conversation
-   */
-  constructor(conversation, log = new MessageLog()) {
-    this.#conversation = conversation;
+  /** @param {MessageLog} log  that of the other windows on the conversation */
+  constructor(log) {
     this.#log = log;
-    this.#timeline = new Timeline(conversation);
     log.add(this);
   }
 
-  /** The newest head seen, `null` if nothing is held. */
-  get head() { return this.#log.head; }
+  /** Rises with each change of what can be read here. */
+  get version() { return this.#log.version + this.#changes; }
 
-  /** Rises when what was held turned out to be of another log, or of a lost branch of it. */
-  get generation() { return this.#log.generation; }
+  get isLoaded() { return this.#isLoaded; }
 
-  /** What is held by all windows, as the protocol writes it; `null` if nothing is. */
-  get have() { return this.#log.have; }
-
-  /** The conversation's own record. */
-  get record() { return this.#log.record; }
-
-  get isLoaded() { return this.#timeline.isLoaded; }
+  /** Whether it shows the newest end of the log, and news come into it. */
+  get followsEnd() { return this.#followsEnd; }
 
   /** The places that are held and shown here. */
-  get coverage() { return new Coverage(this.#timeline.coverage); }
+  get coverage() { return this.#log.runs.intersection(this.#places); }
+
+  /** The messages, oldest first, each with whether its place is held. */
+  get values() { return this.#content.values; }
 
   /**
    * The gaps from the oldest place shown or declared up to the head, oldest first. Between two
    * messages that are not neighbours in the log there always is one.
    */
   get gaps() {
-    if (this.#gaps?.version !== this.version) {
+    const { version } = this;
+    if (this.#gaps?.version !== version) {
       const { coverage } = this;
-      const gaps = this.isLoaded ? this.#ledger.list(coverage, this.head) : [];
+      const gaps = this.#bottom < Infinity ? this.#log.gapsIn(coverage, this.#bottom) : [];
       const all = withOuterGaps(gaps, coverage, this.values);
       const known = this.#gaps?.gaps;
       // The same array while nothing changed, for those who compare.
       const same = known !== undefined && JSON.stringify(known) === JSON.stringify(all);
-      this.#gaps = { version: this.version, gaps: same ? known : all };
+      this.#gaps = { version, gaps: same ? known : all };
     }
     return this.#gaps.gaps;
   }
-
-  /** The messages, oldest first, each with whether its place is held. */
-  get values() { return this.#timeline.entries; }
 
   /** The oldest place that is held, shown or a gap; `undefined` if there is none. */
   get oldest() {
@@ -101,14 +97,16 @@ export class MessageWindow {
     return oldest === Infinity ? undefined : oldest;
   }
 
-  get hasMore() { return this.#timeline.hasMore; }
-
-  /** Whether it shows the newest end of the log, and news come into it. */
-  get followsEnd() { return this.#timeline.followsEnd; }
+  /** Whether the log has more after the newest place that is held here. */
+  get hasNewer() {
+    const { head } = this.#log;
+    return this.#isLoaded && head !== null && (this.coverage.last ?? head.floor - 1) < head.seq;
+  }
 
   /** What is held here and what could be, for `loadFor`. @returns {Known | null} */
   get known() {
-    const { head, coverage: runs } = this;
+    const { head } = this.#log;
+    const { coverage: runs } = this;
     if (head === null) return null;
     const closed = this.gaps.filter((gap) => !isFillable(gap) && gap.before - gap.after > 1)
       .map(({ after, before }) => /** @type {const} */ ([after + 1, before - 1]));
@@ -122,7 +120,7 @@ export class MessageWindow {
   get visiblePlaces() {
     const range = this.#visibleRange;
     if (range === undefined) return null;
-    const places = [range[0], range[1] - 1].map((at) => this.#timeline.at(at).place[0]);
+    const places = [range[0], range[1] - 1].map((at) => this.values[at].message.seq);
     return /** @type {[number, number]} */ (places);
   }
 
@@ -133,7 +131,7 @@ export class MessageWindow {
    */
   holds(anchor) {
     if (typeof anchor === 'number') return this.at(anchor) !== undefined;
-    return typeof anchor === 'string' && this.#timeline.indexOf(anchor) !== undefined;
+    return typeof anchor === 'string' && this.message(anchor) !== undefined;
   }
 
   /**
@@ -141,12 +139,28 @@ export class MessageWindow {
    *
    * @param {number} seq
    */
-  at(seq) { return this.#timeline.entryAt(seq)?.message; }
+  at(seq) { return this.#places.contains(seq) ? this.#log.value(seq) : undefined; }
 
   /** @param {string} id */
   message(id) {
-    const at = this.#timeline.indexOf(id) ?? -1;
-    return at < 0 ? undefined : /** @type {Message} */ (this.#timeline.at(at).message);
+    const { values, index } = this.#content;
+    return values[index.get(id) ?? -1]?.message;
+  }
+
+  /**
+   * The messages as the rows of a view, in which neighbours of one category are one.
+   *
+   * @param {Category} category
+   * @param {Iterable<string>} [revealed]  the ids of messages that are rows of their own
+   */
+  grouping(category, revealed) {
+    const messages = this.values.map(({ message }) => message);
+    const conversation = messages[0]?.conversation ?? '';
+    const timeline = new Timeline(conversation);
+    const hasMore = { before: true, after: true };
+    const covers = this.coverage.runs;
+    timeline.apply({ kind: 'initial', conversation, messages, covers, hasMore });
+    return new Grouping(timeline, category, revealed);
   }
 
   /**
@@ -159,61 +173,31 @@ export class MessageWindow {
 
   /** Lets go of all messages, to begin elsewhere in the log. */
   clear() {
-    this.#empty();
-    this.#log.reconcile();
+    this.#places = Coverage.empty;
+    this.#isLoaded = false;
+    this.#followsEnd = false;
+    this.#bottom = Infinity;
+    this.#visible = null;
+    this.#changes += 1;
   }
 
   /**
    * Lets go of as many messages as it takes to keep `count`, from both ends.
    *
    * @param {number} count
-   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest);
+   *   what is no number counts as 1, since that leaves the newest messages
    * @returns {boolean}  whether any went
    */
   trimTo(count, focus) {
-    const { length } = this.#timeline;
-    this.#trimming(() => this.#timeline.trimTo(count, focus));
-    this.#log.reconcile();
-    return this.#timeline.length < length;
+    const { length } = this.values;
+    const excess = length - Math.max(count, 0);
+    if (!(excess > 0)) return false;
+    const place = Number.isNaN(focus) ? 1 : focus;
+    const older = Math.min(excess, Math.max(0, Math.trunc(place * excess)));
+    this.#cut([length - (excess - older), length], [0, older]);
+    return true;
   }
-
-  unsubscribed() { this.#log.unsubscribed(); }
-
-  resumable() { return this.#log.resumable(); }
-
-  /**
-   * Takes the answer of `subscribeMessages`, for all windows.
-   *
-   * @param {SubscribeResult} result
-   * @param {boolean} resumed  whether the request named a `have`
-   */
-  subscribed(result, resumed) { this.#log.subscribed(result, resumed); }
-
-  /**
-   * Takes the final answer of `fetchMessages`.
-   *
-   * @param {PageResult} result
-   * @param {PageRange} range  what was asked for
-   */
-  fetched(result, range) { this.#log.fetched(result, range, this); }
-
-  /**
-   * The same, in place of all that the window shows: nothing of it goes before this.
-   *
-   * @param {PageResult} result
-   * @param {PageRange} range
-   */
-  fetchedElsewhere(result, range) {
-    this.#empty();
-    this.fetched(result, range);
-  }
-
-  /**
-   * Takes an event of a subscription, for all windows.
-   *
-   * @param {EventFrame} event
-   */
-  event(event) { this.#log.event(event); }
 
   /**
    * Begins with the newest messages that the log holds.
@@ -222,78 +206,34 @@ export class MessageWindow {
    * @returns {boolean}  whether it could
    */
   join(limit) {
-    const newest = this.#log.newest(limit);
-    const { head } = this;
-    if (newest === null || head === null || this.isLoaded) return false;
-    const asOf = this.#log.have?.asOf ?? 0;
-    this.#begin(newest.messages, { covers: newest.covers, gaps: [], asOf, head });
-    return true;
+    const newest = this.#isLoaded ? null : this.#log.newest(limit);
+    if (newest !== null) this.#begin(newest, []);
+    return newest !== null;
   }
 
   /**
-   * Shows values that are not held.
-   *
-   * @param {Message[]} messages
-   * @param {Head} [head]  the head that came with them; values of another epoch are not shown
-   */
-  show(messages, head) {
-    if (head && this.#log.isForeign(head)) return;
-    const floor = this.head?.floor ?? 1;
-    // Where another message stands, it is of a log that nobody told of yet.
-    const isOther = (/** @type {Message} */ { id, seq }) => (this.at(seq)?.id ?? id) !== id;
-    this.#timeline.show(messages.filter((each) => each.seq >= floor && !isOther(each)));
-    this.version += 1;
-  }
-
-  /**
-   * The messages as the rows of a view, in which neighbours of one category are one.
-   *
-   * @param {Category} category
-   * @param {Iterable<string>} [revealed]  the ids of messages that are rows of their own
-   */
-  grouping(category, revealed) { return new Grouping(this.#timeline, category, revealed); }
-
-  /** @param {number} count */
-  saved(count) { return this.#log.saved(count); }
-
-  /**
-   * Begins with what a store kept; only while nothing is held.
-   *
-   * @param {Saved} saved
-   */
-  restore(saved) { this.#log.restore(saved); }
-
-  /** For the log: what was held is gone. */
-  forget() {
-    this.#empty();
-    this.#ledger.forget();
-  }
-
-  /**
-   * For the log: takes the answer of a subscription, or an event.
+   * For the log: takes an answer, an event, or a page that another window asked for. What lies
+   * below the window, or beyond its end where it does not follow that, is not of it.
    *
    * @param {Taken} frame
    * @param {boolean} begins  whether a window may begin with it
    */
-  take(frame, begins) {
-    if (!this.isLoaded) {
-      if (this.isOpen && begins) this.#begin(frame.deltas.map(({ message }) => message), frame);
+  take({ deltas, covers, gaps, end }, begins) {
+    if (!this.#isLoaded) {
+      if (this.isOpen && begins) this.#begin(covers, gaps);
       return;
     }
-    const { oldest = Infinity } = this;
-    this.#ledger.note(frame.gaps.filter(({ before }) => before > oldest), frame.covers);
-    // A gap below all that is held is of the window too: what heals it belongs there.
-    this.#timeline.applyDeltas(frame.deltas, { ...proofOf(frame), from: oldest });
+    const { oldest = Infinity, coverage } = this;
+    const low = Math.min(coverage.first ?? this.#log.head?.floor ?? 1, oldest);
+    const high = this.#followsEnd ? Number.MAX_SAFE_INTEGER : coverage.last ?? low - 1;
+    const strays = deltas.filter((delta) => this.#isStray(delta, end))
+      .map(({ message: { seq } }) => /** @type {const} */ ([seq, seq]));
+    this.add(new Coverage(covers).subtracting(new Coverage(strays)).clipped(low, high));
+    this.#declare(gaps.filter(({ before }) => before > oldest));
     const visible = this.#visibleRange;
-    this.version += 1;
-    const isLong = visible && this.#timeline.length > LIMIT;
-    if (isLong) this.#trimming(() => this.#timeline.trim(visible));
-  }
-
-  /** For the log: the gateway stands at the present again, see `GapLedger.renew`. */
-  renew() {
-    this.#ledger.renew();
-    this.version += 1;
+    if (visible && this.values.length > LIMIT) {
+      this.#cut(this.#newerThan(visible), this.#olderThan(visible));
+    }
   }
 
   /**
@@ -302,99 +242,140 @@ export class MessageWindow {
    * @param {PageResult} result
    * @param {PageRange} range
    */
-  takePage(result, range) {
-    this.#ledger.note(result.gaps, result.covers);
-    const kind = pageKind(range, this.isLoaded ? this.coverage : null, this.head);
-    const proof = this.#proofOfPage(result.messages, result);
-    const page = { ...kind, ...proof, hasMore: result.hasMore };
-    this.#trimming(() => this.#timeline.apply(page, this.#visibleRange));
+  takePage({ covers, gaps, hasMore }, range) {
+    const kind = pageKind(range, this.#isLoaded ? this.coverage : null, this.#log.head);
+    const visible = this.#isLoaded ? this.#visibleRange : undefined;
+    if (visible) this.#cut(this.#leftBehind(kind, visible));
+    this.add(new Coverage(covers));
+    this.#declare(gaps);
+    this.#followsEnd ||= kind === 'latest' || !hasMore.after;
+    this.#isLoaded = true;
   }
 
   /**
-   * For the log: takes what fills its holes out of a page that another window asked for.
+   * For the log: shows what it has at these places, too.
    *
-   * @param {PageResult} result
+   * @param {Coverage} places
    */
-  takeOthersPage(page) {
-    const filling = this.isLoaded ? fillingOf(page, this) : null;
-    this.#ledger.note([], page.covers);
-    this.version += 1;
-    if (filling) this.#timeline.applyDeltas(filling.deltas, filling.proof);
+  add(places) {
+    this.#places = this.#places.union(places);
+    this.#bottom = Math.min(this.#bottom, this.#low);
+    this.#changes += 1;
   }
 
   /**
-   * For the log: values that it does not have are taken back.
+   * For the log: shows no more than it has.
    *
-   * @param {ReadonlyMap<string, Message | undefined>} values  what is there instead, by id
-   * @param {number} end  the newest change of the log
+   * @param {Coverage} places
+   * @returns {Coverage}  what it shows
    */
-  takeBack(values, end) {
-    this.#timeline.takeBack(values, end);
-    this.version += 1;
-  }
-
-  /**
-   * For the log: holds nothing outside of `runs`.
-   *
-   * @param {Coverage} runs
-   */
-  loseAllBut(runs) {
-    const lost = this.coverage.subtracting(runs);
-    if (lost.isEmpty) return;
-    this.#timeline.applyDeltas([], { gaps: lost.runs });
-    this.version += 1;
+  settle(places) {
+    if (!places.containsAll(this.#places)) {
+      this.#places = this.#places.intersection(places);
+      this.#changes += 1;
+    }
+    return this.#places;
   }
 
   /** The oldest place that is held or shown; `Infinity` if there is none. */
-  get #low() {
-    const shown = this.#timeline.length > 0 ? this.#timeline.at(0).place[0] : Infinity;
-    return Math.min(this.coverage.first ?? Infinity, shown);
+  get #low() { return this.#places.first ?? Infinity; }
+
+  get #content() {
+    const { version } = this;
+    if (this.#read?.version !== version) {
+      const values = this.#log.values
+        .filter(({ message }) => this.#places.contains(message.seq));
+      const index = new Map(values.map(({ message }, at) => [message.id, at]));
+      this.#read = { version, values, index };
+    }
+    return this.#read;
   }
 
-  /**
-   * Does what may let go of the oldest messages: what is missing below them is history then.
-   *
-   * @param {() => void} trim
-   */
-  #trimming(trim) {
-    const before = this.#low;
-    trim();
-    const low = this.#low;
-    if (low > before && low !== Infinity) this.#ledger.forgetBelow(low);
-    this.version += 1;
-  }
-
-  #empty() {
-    this.#timeline.reset();
-    [this.#visible, this.version] = [null, this.version + 1];
-  }
-
-  /**
-   * @param {Message[]} messages
-   * @param {{covers: [number, number][], gaps: Gap[], asOf: number, head: Head}} result
-   */
-  #begin(messages, result) {
-    const low = result.covers[0]?.[0] ?? result.head.seq + 1;
-    this.#ledger.note(result.gaps);
-    this.#timeline.apply({
-      kind: 'initial', ...this.#proofOfPage(messages, result),
-      hasMore: { before: low > result.head.floor, after: false },
-    });
-    this.version += 1;
-  }
-
-  /**
-   * @param {Message[]} messages
-   * @param {{covers: [number, number][], gaps?: Gap[], head: Head, asOf: number}} frame
-   */
-  #proofOfPage(messages, frame) {
-    return { conversation: this.#conversation, messages, ...proofOf(frame) };
-  }
-
-  /** What the view shows, in indices of the timeline. @returns {Range | undefined} */
+  /** What the view shows, in indices of `values`. @returns {Range | undefined} */
   get #visibleRange() {
     if (this.#visible === null) return undefined;
-    const [first, last] = this.#visible.map((id) => this.#timeline.indexOf(id));
+    const [first, last] = this.#visible.map((id) => this.#content.index.get(id));
     return first === undefined || last === undefined ? undefined : [first, last + 1];
+  }
+
+  /**
+   * @param {[number, number][]} covers
+   * @param {Gap[]} gaps
+   */
+  #begin(covers, gaps) {
+    this.clear();
+    this.add(new Coverage(covers));
+    this.#declare(gaps);
+    this.#followsEnd = true;
+    this.#isLoaded = true;
+  }
+
+  /** @param {Gap[]} gaps */
+  #declare(gaps) { this.#bottom = Math.min(this.#bottom, ...gaps.map(({ after }) => after + 1)); }
+
+  /**
+   * Whether a change is of a message in a hole, that is not even shown: a run of its own for it
+   * would only part the hole.
+   *
+   * @param {Delta} delta
+   * @param {number} end  the newest place that was known before
+   */
+  #isStray({ type, via = 'live', message: { seq } }, end) {
+    if (type === 'inserted' || via !== 'live') return false;
+    return !(this.#followsEnd && seq > end) && !this.#places.contains(seq);
+  }
+
+  /**
+   * What is far from the view, on the side that a walk for more leaves behind.
+   *
+   * @param {PageKind} kind
+   * @param {Range} visible
+   * @returns {Range}
+   */
+  #leftBehind(kind, visible) {
+    if (kind === 'before') return this.#newerThan(visible);
+    if (kind === 'after') return this.#olderThan(visible);
+    if (kind !== 'around') return [0, 0];
+    const [first] = visible;
+    const from = this.values[first].message.seq;
+    const left = this.coverage.runs.slice(0, -1).findLast(([, high]) => high < from);
+    return [0, left ? this.values.findIndex(({ message: { seq } }) => seq > left[1]) : 0];
+  }
+
+  /**
+   * The newest messages stay where it follows the end, so that a jump there costs nothing.
+   *
+   * @param {Range} visible
+   * @returns {Range}
+   */
+  #newerThan([, end]) {
+    return [end + KEPT_BESIDE, this.values.length - (this.#followsEnd ? KEPT_BESIDE - 1 : 0)];
+  }
+
+  /**
+   * @param {Range} visible
+   * @returns {Range}
+   */
+  #olderThan([first]) { return [0, first - KEPT_BESIDE]; }
+
+  /**
+   * Lets go of messages. What is missing below those that are left is history then.
+   *
+   * @param {Range[]} ranges  indices of `values`, the newer first
+   */
+  #cut(...ranges) {
+    const { values } = this;
+    const low = this.#low;
+    for (const [from, to] of ranges) {
+      if (from >= to) continue;
+      const isEnd = to === values.length;
+      if (isEnd) this.#followsEnd = false;
+      this.#places = this.#places.subtracting(Coverage.interval(
+        from === 0 ? 0 : values[from].message.seq,
+        isEnd ? Number.MAX_SAFE_INTEGER : values[to - 1].message.seq,
+      ));
+      this.#changes += 1;
+    }
+    if (this.#low > low && this.#low !== Infinity) this.#bottom = this.#low;
   }
 }

@@ -1,6 +1,8 @@
 import { Backoff } from './backoff.js';
 import { Drafts, keyOf } from './drafts.js';
+import { asSent } from './encoding.js';
 import { newIdentifier } from './identifier.js';
+import { storeFor } from './message-store.js';
 import { RequestError } from './request-error.js';
 import { SharedConnection } from './shared-connection.js';
 import { Signal } from './signal.js';
@@ -10,12 +12,21 @@ import { WrittenLater } from './written-later.js';
 /** @import { ConversationLog } from './conversation-log.js' */
 /** @import { Draft } from './drafts.js' */
 /** @import { MessageStore } from './message-store.js' */
-/** @import { Message } from './types.js' */
+/** @import { Head, Message } from './types.js' */
 
-/** @typedef {{resolve: () => void, reject: (error: Error) => void}} Caller */
+/**
+ * The value of a message that its author sees: see `Outbox.see`.
+ *
+ * @typedef {{id: string, rev: number | undefined, head: Head | undefined}} Seen
+ *
+ * @typedef {{resolve: () => void, reject: (error: Error) => void}} Caller
+ */
 
 /** So often it is tried again by itself where the gateway says `later`. */
 const TRIES = 5;
+/** A session that ends so long after a request, in milliseconds, without an answer to it, may have
+ * ended for it: a path that loses large packets does so with each try. */
+const UNANSWERED = 10_000;
 
 /** @type {WeakMap<Connection, Outbox>} */
 const outboxes = new WeakMap();
@@ -50,7 +61,8 @@ export class Outbox {
    */
   constructor(connection, store) {
     this.#connection = connection;
-    this.#drafts = new Drafts(store, (conversation) => this.#tell(conversation), {
+    const tell = (/** @type {string} */ conversation) => this.#tell(conversation);
+    this.#drafts = new Drafts(storeFor(store, connection), tell, {
       tabs: connection instanceof SharedConnection ? connection : null,
       adopted: () => this.#resumeAll(),
     });
@@ -103,43 +115,87 @@ export class Outbox {
   watch(log) { this.#logs.set(log.id, new WeakRef(log)); }
 
   /**
-   * Writes a message: it is shown and sent at once, or in the next session.
+   * Writes a message: it is shown and sent at once, or in the next session. One that is too large
+   * is shown as `failed`: see `rewrite`.
    *
    * @param {string} conversation
    * @param {string} body
    * @param {Record<string, *>} [metadata]
+   * @param {*} [attachment]
    * @returns {string}  its id
+   * @throws {RequestError}  `bad_request`: it can't be encoded, and is not queued
    */
-  send(conversation, body, metadata) {
+  send(conversation, body, metadata, attachment) {
     const id = newIdentifier();
-    this.#add({ kind: 'send', id, conversation, body, metadata });
+    // Its author may change the objects that they gave, and a store takes no functions.
+    this.#add({ kind: 'send', id, conversation, body, ...asSent({ metadata, attachment }) });
     return id;
+  }
+
+  /**
+   * Gives what failed, or is in conflict, another text, and sends it: a message under another id,
+   * since nobody knows of every failure whether the first text arrived. What was in conflict
+   * replaces the value that there is now.
+   *
+   * @param {string} id
+   * @param {string} body
+   * @returns {string}  the id from here on
+   * @throws {RequestError}  `bad_request`: it can't be encoded, and the draft stays as it is
+   */
+  rewrite(id, body) {
+    const draft = this.#stopped(id);
+    if (!draft) return id;
+    const { createdAt, state, error, code, current, ...written } = draft;
+    const next = { ...written, body };
+    if (draft.kind === 'send') next.id = newIdentifier();
+    else if (state === 'conflict') {
+      // Its author was shown what there is now.
+      const { rev: ifRev, head } = this.see(draft.conversation, id, current?.rev);
+      Object.assign(next, { ifRev, head });
+    }
+    this.#check(next);
+    this.#drafts.remove(draft);
+    this.#add(next);
+    return next.id;
+  }
+
+  /**
+   * Notes which value of a message its author sees as they begin to change it: give it to `edit` or
+   * `delete`, and a value that came meanwhile is a conflict, and not overwritten.
+   *
+   * @param {string} conversation
+   * @param {string} id
+   * @param {number} [rev]  of the value that is seen; of the present one, if it is left out
+   * @returns {Seen}
+   */
+  see(conversation, id, rev) {
+    const log = this.#log(conversation);
+    const seen = rev ?? log?.messages.message(id)?.rev;
+    const head = seen === undefined ? undefined : log?.messages.head ?? undefined;
+    // Another log may begin before it is edited, in which that number is of something else.
+    const of = { id, rev: seen, head: head && { ...head } };
+    this.#later.note(of, log);
+    return of;
   }
 
   /**
    * Edits a message, now or in the next session.
    *
    * @param {string} conversation
-   * @param {string} id
+   * @param {string | Seen} of  an id, for the present value, or what `see` gave
    * @param {string} body
-   * @param {number} [rev]  of the value that was edited; of the present one, if it is left out
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  edit(conversation, id, body, rev) {
-    return this.#write({ kind: 'edit', id, conversation, body, ifRev: rev });
-  }
+  edit(conversation, of, body) { return this.#write('edit', conversation, of, body); }
 
   /**
    * Deletes a message, now or in the next session.
    *
    * @param {string} conversation
-   * @param {string} id
-   * @param {number} [rev]  of the value that was deleted; of the present one, if it is left out
+   * @param {string | Seen} of  an id, for the present value, or what `see` gave
    * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
    */
-  delete(conversation, id, rev) {
-    return this.#write({ kind: 'delete', id, conversation, body: '', ifRev: rev });
-  }
+  delete(conversation, of) { return this.#write('delete', conversation, of, ''); }
 
   /**
    * Tries again what failed; what was in conflict replaces the value that there is now.
@@ -147,10 +203,9 @@ export class Outbox {
    * @param {string} id
    */
   retry(id) {
-    const isMeant = (/** @type {Draft} */ each) => each.id === id && each.state !== 'sending';
-    const draft = this.#drafts.all.find(isMeant);
+    const draft = this.#stopped(id);
     if (!draft) return;
-    const { ifRev, head, error, current, ...rest } = draft;
+    const { ifRev, head, error, code, current, ...rest } = draft;
     const isConflict = draft.state === 'conflict';
     this.#drafts.replace(draft, { ...rest, state: 'sending', ...(!isConflict && { ifRev, head }) });
     this.resume(draft.conversation);
@@ -221,30 +276,56 @@ export class Outbox {
     this.#busy.delete(conversation);
   }
 
-  /** @param {Omit<Draft, 'createdAt' | 'state'>} written */
-  #write(written) {
-    const log = this.#log(written.conversation);
-    const ifRev = written.ifRev ?? log?.messages.message(written.id)?.rev;
-    const head = ifRev === undefined ? undefined : log?.messages.head ?? undefined;
-    const draft = this.#add({ ...written, ifRev, head });
+  /** What failed, or is in conflict, of a message. @param {string} id */
+  #stopped(id) {
+    return this.#drafts.all.find((each) => each.id === id && each.state !== 'sending');
+  }
+
+  /**
+   * @param {'edit' | 'delete'} kind
+   * @param {string} conversation
+   * @param {string | Seen} of
+   * @param {string} body
+   */
+  #write(kind, conversation, of, body) {
+    const { id, rev: ifRev, head } = typeof of === 'string' ? this.see(conversation, of) : of;
     /** @type {Promise<void>} */
     const done = new Promise((resolve, reject) => {
-      this.#callers.set(keyOf(draft), { resolve, reject });
+      this.#add({ kind, id, conversation, body, ifRev, head }, { resolve, reject });
     });
     // It can be read from the drafts too.
     done.catch(() => {});
     return done;
   }
 
-  /** @param {Omit<Draft, 'createdAt' | 'state'>} written */
-  #add(written) {
+  /**
+   * @param {Omit<Draft, 'createdAt' | 'state'>} written
+   * @param {Caller} [caller]
+   */
+  #add(written, caller) {
+    const refusal = this.#check(written);
     const createdAt = new Date().toISOString();
     /** @type {Draft} */
     const draft = { ...written, createdAt, state: 'sending' };
-    if (draft.ifRev !== undefined) this.#later.note(draft, this.#log(draft.conversation));
-    this.#drafts.add(draft);
-    this.resume(draft.conversation);
-    return draft;
+    if (caller) this.#callers.set(keyOf(draft), caller);
+    this.#drafts.add(refusal === null ? draft : failedOf(draft, refusal));
+    if (refusal === null) this.resume(draft.conversation);
+    else this.#fail(draft, refusal);
+  }
+
+  /**
+   * What speaks against sending it: it is queued as failed, for its author to change. What can't be
+   * encoded is not even that.
+   *
+   * @param {Omit<Draft, 'createdAt' | 'state'>} written
+   * @returns {RequestError | null}
+   * @throws {RequestError}  `bad_request`
+   */
+  #check(written) {
+    const [method, params] = requestOf(written);
+    const refusal = this.#connection.refuses(method, params);
+    if (refusal?.code === 'bad_request') throw refusal;
+    return refusal;
   }
 
   #resumeAll() {
@@ -258,6 +339,7 @@ export class Outbox {
    */
   async #attempt(draft) {
     const key = keyOf(draft);
+    const since = this.#connection.tick;
     try {
       if (draft.ifRev !== undefined && draft.head !== undefined) {
         const log = this.#log(draft.conversation);
@@ -274,9 +356,32 @@ export class Outbox {
       this.#done(draft, message);
       return true;
     } catch (error) {
-      if (RequestError.is(error, 'disconnected')) return false;
+      if (RequestError.is(error, 'disconnected')) return this.#unanswered(draft, since);
       return this.#failed(draft, key, /** @type {RequestError} */ (error));
     }
+  }
+
+  /**
+   * The session ended before an answer came. That is no failure, unless it goes on so.
+   *
+   * @param {Draft} draft
+   * @param {number} since  when it was sent
+   */
+  #unanswered(draft, since) {
+    if (this.#connection.tick - since < UNANSWERED) return false;
+    const error = new RequestError({
+      code: 'unanswered', retry: 'later',
+      message: 'the connection ended each time before this was answered',
+    });
+    if (this.#countTry(keyOf(draft)) >= TRIES) this.#fail(draft, error);
+    return false;
+  }
+
+  /** Counts the tries of a draft. @param {string} key */
+  #countTry(key) {
+    const tries = (this.#tries.get(key) ?? 0) + 1;
+    this.#tries.set(key, tries);
+    return tries;
   }
 
   /**
@@ -294,7 +399,7 @@ export class Outbox {
 
   /** @param {Draft} draft */
   #request(draft) {
-    const { kind, id, conversation, body, metadata, ifRev } = draft;
+    const { kind, conversation } = draft;
     const taking = {
       final: (/** @type {{message: Message & {trimmed?: boolean}}} */ { message }) => {
         if (message.trimmed || this.#isUntold(draft, message)) return;
@@ -304,10 +409,7 @@ export class Outbox {
         this.confirm(conversation, [message]);
       },
     };
-    const params = kind === 'send' ? { id, body, metadata }
-      : { id, ...(kind === 'edit' && { body }), ...(ifRev !== undefined && { ifRev }) };
-    const method = { send: 'sendMessage', edit: 'editMessage', delete: 'deleteMessage' }[kind];
-    return this.#connection.request(method, { conversation, ...params }, taking);
+    return this.#connection.request(...requestOf(draft), taking);
   }
 
   /**
@@ -343,16 +445,23 @@ export class Outbox {
     const mayRetry = error instanceof RequestError && error.retry !== 'never';
     // An origin that is away comes back, and is waited for: what was written is to be sent then.
     const isAway = RequestError.is(error, 'origin_unavailable');
-    const tries = (this.#tries.get(key) ?? 0) + 1;
-    this.#tries.set(key, tries);
+    const tries = this.#countTry(key);
     if (mayRetry && (isAway || tries < TRIES)) {
       const wait = error.after ?? this.#backoff.next();
       await new Promise((resolve) => { setTimeout(resolve, wait); });
       return true;
     }
-    this.#tries.delete(key);
-    this.#settle(draft, { ...draft, state: 'failed', error: error.message }, error);
+    this.#fail(draft, error);
     return true;
+  }
+
+  /**
+   * @param {Draft} draft
+   * @param {RequestError} error
+   */
+  #fail(draft, error) {
+    this.#tries.delete(keyOf(draft));
+    this.#settle(draft, failedOf(draft, error), error);
   }
 
   /**
@@ -364,7 +473,7 @@ export class Outbox {
       code: 'conflict', message: 'The conversation was restored to another state meanwhile.',
     });
     const current = told.current?.message;
-    this.#settle(draft, { ...draft, state: 'conflict', error: told.message, current }, told);
+    this.#settle(draft, { ...failedOf(draft, told), state: 'conflict', current }, told);
   }
 
   /**
@@ -388,4 +497,26 @@ export class Outbox {
 
   /** @param {string} conversation */
   #log(conversation) { return this.#logs.get(conversation)?.deref(); }
+}
+
+/**
+ * The request that a draft is sent by.
+ *
+ * @param {Omit<Draft, 'createdAt' | 'state'>} draft
+ * @returns {[string, object]}
+ */
+function requestOf({ kind, id, conversation, body, metadata, attachment, ifRev }) {
+  const params = kind === 'send' ? { id, body, metadata, attachment }
+    : { id, ...(kind === 'edit' && { body }), ...(ifRev !== undefined && { ifRev }) };
+  const method = { send: 'sendMessage', edit: 'editMessage', delete: 'deleteMessage' }[kind];
+  return [method, { conversation, ...params }];
+}
+
+/**
+ * @param {Draft} draft
+ * @param {RequestError} error
+ * @returns {Draft}
+ */
+function failedOf(draft, { code, message }) {
+  return { ...draft, state: 'failed', error: message, code };
 }

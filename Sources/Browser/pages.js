@@ -3,6 +3,7 @@ import { RequestError } from './request-error.js';
 import { pageLimit } from './window-pages.js';
 
 /** @import { Load, Want } from './loading.js' */
+/** @import { MessageLog } from './message-log.js' */
 /** @import { Anchor, MessageWindow, PageRange } from './message-window.js' */
 /** @import { Gap, PageResult } from './types.js' */
 
@@ -11,7 +12,7 @@ import { pageLimit } from './window-pages.js';
  * so that no page is asked for twice at once, and a failure stays known until somebody asks again.
  */
 export class Pages {
-  /** @type {Map<string, 'busy' | string>} */
+  /** @type {Map<string, 'busy' | Error>} */
   #states = new Map();
   /** What is under way, by what was asked for. @type {Map<string, Promise<void>>} */
   #asked = new Map();
@@ -19,6 +20,7 @@ export class Pages {
   #wishes = new Map();
   /** Counts the places at which the window began anew: what was asked at another is not taken. */
   #beginnings = 0;
+  #log;
   #window;
   #limit;
   #subscription;
@@ -28,6 +30,7 @@ export class Pages {
 
   /**
    * @param {object} options
+   * @param {MessageLog} options.log
    * @param {MessageWindow} options.window
    * @param {() => number} options.limit  how many messages a page holds, unless it is asked for
    *   another
@@ -37,7 +40,8 @@ export class Pages {
    * @param {(page: PageResult, takeIn: () => void) => void} options.take  has a page taken in
    * @param {() => void} options.changed  called after each change of a state, and of what is shown
    */
-  constructor({ window, limit, subscription, request, take, changed }) {
+  constructor({ log, window, limit, subscription, request, take, changed }) {
+    this.#log = log;
     this.#window = window;
     this.#limit = limit;
     this.#subscription = subscription;
@@ -61,6 +65,16 @@ export class Pages {
    * @param {Gap} gap
    */
   filling({ after }) { return this.#state(`gap ${after}`); }
+
+  /** The error with which the last page before the oldest message failed. */
+  get olderError() { return this.#error('older'); }
+
+  /**
+   * The error with which a gap could not be filled.
+   *
+   * @param {Gap} gap
+   */
+  fillingError({ after }) { return this.#error(`gap ${after}`); }
 
   /** Forgets what failed: a new session may do better. */
   clear() { this.#states.clear(); }
@@ -141,7 +155,16 @@ export class Pages {
   }
 
   /** @param {string} key */
-  #state(key) { return this.#states.get(key) ?? 'idle'; }
+  #state(key) {
+    const state = this.#states.get(key) ?? 'idle';
+    return typeof state === 'string' ? state : state.message;
+  }
+
+  /** @param {string} key */
+  #error(key) {
+    const state = this.#states.get(key);
+    return state instanceof RequestError ? state : null;
+  }
 
   /**
    * @param {string} key
@@ -177,11 +200,10 @@ export class Pages {
       await page;
       this.#states.delete(key);
     } catch (error) {
-      const { message } = /** @type {Error} */ (error);
       const isLost = RequestError.is(error, 'disconnected');
       if (isLost && (key === 'older' || key === 'newer')) this.#wishes.set(key, range.limit);
       if (isLost && !elsewhere && !key.startsWith('around')) this.#states.delete(key);
-      else this.#states.set(key, message);
+      else this.#states.set(key, /** @type {Error} */ (error));
     } finally {
       this.#asked.delete(name);
     }
@@ -194,12 +216,12 @@ export class Pages {
    */
   #fetch({ limit = this.#limit(), ...range }, elsewhere) {
     const [subscription, beginnings] = [this.#subscription(), this.#beginnings];
-    const { generation } = this.#window;
+    const { generation } = this.#log;
     const show = (/** @type {PageResult} */ { messages, head }) => {
       // It may be of a branch of the log that is lost.
-      if (generation !== this.#window.generation) return;
+      if (generation !== this.#log.generation) return;
       if (beginnings !== this.#beginnings || elsewhere) return;
-      this.#window.show(messages, head);
+      this.#log.show(messages, { head, asker: this.#window });
       this.#changed();
     };
     return this.#request('fetchMessages', { ...range, limit: pageLimit(limit) }, {
@@ -213,11 +235,10 @@ export class Pages {
         }
         this.#take(result, () => {
           if (elsewhere) {
-            this.#beginnings += 1;
-            this.#window.fetchedElsewhere(result, range);
-          } else {
-            this.#window.fetched(result, range);
+            this.beginAnew();
+            this.#window.clear();
           }
+          this.#log.fetched(result, range, this.#window);
         });
       },
     });

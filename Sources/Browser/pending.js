@@ -1,3 +1,4 @@
+import { guarded } from './report.js';
 import { RequestError } from './request-error.js';
 
 /**
@@ -11,9 +12,16 @@ import { RequestError } from './request-error.js';
 
 /** The requests of one connection that wait for their reply, by id. */
 export class Pending {
-  /** @type {Map<number, {taking: Taking, resolve: (r: *) => void, reject: (e: Error) => void}>} */
+  /** @type {Map<number, {taking: Taking, isRead: boolean, resolve: (r: *) => void,
+   *   reject: (e: Error) => void}>} */
   #waiting = new Map();
   #lastId = 0;
+
+  /** Whether nothing waits. */
+  get isEmpty() { return this.#waiting.size === 0; }
+
+  /** The id of the request that is added next. */
+  get nextId() { return this.#lastId + 1; }
 
   /**
    * Adds a request.
@@ -25,30 +33,39 @@ export class Pending {
     this.#lastId += 1;
     const id = this.#lastId;
     const reply = new Promise((resolve, reject) => {
-      this.#waiting.set(id, { taking, resolve, reject });
+      this.#waiting.set(id, { taking, isRead: false, resolve, reject });
     });
     return { id, reply };
   }
 
   /**
-   * Hands a reply to whoever waits for it. A frame with an id that nobody waits for is ignored.
+   * Hands a reply to the request that waits for it. A frame with an id that nobody waits for is
+   * ignored. An error without one (0) fails the oldest request that it can belong to: the gateway
+   * has read no part of that, so it has no answer yet, not even from a cache.
    *
    * @param {{id: number, cached?: boolean, result?: *, error?: *}} frame
    */
   settle(frame) {
-    const waiting = this.#waiting.get(frame.id);
+    const id = frame.id === 0 && frame.error ? this.#oldestUnread : frame.id;
+    const waiting = this.#waiting.get(id);
     if (!waiting) return;
     if (frame.cached === true && !frame.error) {
-      waiting.taking.cached?.(frame.result);
+      waiting.isRead = true;
+      guarded(() => waiting.taking.cached?.(frame.result));
       return;
     }
-    this.#waiting.delete(frame.id);
+    this.#waiting.delete(id);
     if (frame.error) {
       waiting.reject(new RequestError(frame.error));
     } else {
-      waiting.taking.final?.(frame.result);
+      guarded(() => waiting.taking.final?.(frame.result));
       waiting.resolve(frame.result);
     }
+  }
+
+  get #oldestUnread() {
+    for (const [id, { isRead }] of this.#waiting) if (!isRead) return id;
+    return 0;
   }
 
   /**

@@ -1,4 +1,4 @@
-/** @import { ListMessage, Numbering } from './timeline.js' */
+/** @import { ListMessage } from './timeline.js' */
 
 /**
  * Where a message stands in a list, as an array that compares element by element:
@@ -9,23 +9,21 @@
  */
 
 /**
- * A cut between places: `-Infinity` before everything there ever was, a number right before that
- * seq, `[moment, id, 0]` right before and `[moment, id, 1]` right behind a message without a
- * number, `Infinity` behind everything that is and is to come.
- *
- * @typedef {number | readonly [string, string, number]} Cut
- */
-
-/**
  * @param {ListMessage} message
- * @param {Numbering} numbering
  * @returns {Place}
  */
-export function placeOf(message, numbering) {
-  return numbering === 'unnumbered' || message.seq == null
+export function placeOf(message) {
+  return message.seq == null
     ? [Infinity, message.createdAt, message.id]
     : [message.seq, '', message.id];
 }
+
+/**
+ * Whether it is the place of a message that the origin has, not of one that is being sent.
+ *
+ * @param {Place} place
+ */
+export function isGiven([number]) { return number !== Infinity; }
 
 /**
  * Below 0 if `a` stands before `b`, above 0 if behind it.
@@ -61,48 +59,3 @@ export function compareText(a, b) {
  * @param {number} unit
  */
 function inCodePointOrder(unit) { return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit; }
-
-/**
- * @param {Place} place
- * @returns {Cut}
- */
-export function cutBefore([number, moment, id]) {
-  return number === Infinity ? [moment, id, 0] : number;
-}
-
-/**
- * @param {Place} place
- * @returns {Cut}
- */
-export function cutBehind([number, moment, id]) {
-  return number === Infinity ? [moment, id, 1] : number + 1;
-}
-
-/**
- * @param {Cut} a
- * @param {Cut} b
- */
-export function compareCuts(a, b) {
-  if (typeof a === 'number') {
-    if (typeof b === 'number') return a === b ? 0 : a - b;
-    return a === Infinity ? 1 : -1;
-  }
-  if (typeof b === 'number') return b === Infinity ? -1 : 1;
-  return compareText(a[0], b[0]) || compareText(a[1], b[1]) || a[2] - b[2];
-}
-
-/**
- * The later of two cuts.
- *
- * @param {Cut} a
- * @param {Cut} b
- */
-export function laterCut(a, b) { return compareCuts(a, b) < 0 ? b : a; }
-
-/**
- * The earlier of two cuts.
- *
- * @param {Cut} a
- * @param {Cut} b
- */
-export function earlierCut(a, b) { return compareCuts(b, a) < 0 ? b : a; }

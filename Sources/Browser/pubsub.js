@@ -1,3 +1,5 @@
+import { guarded } from './report.js';
+
 /** @import { Connection } from './connection.js' */
 
 /** The state of the connection, for those who want to be called. */
@@ -48,7 +50,7 @@ export class Pubsub {
     if (isConnected === this.#wasConnected) return;
     this.#wasConnected = isConnected;
     for (const entry of [...this.#handlers]) {
-      if (entry.isConnected === isConnected) entry.handler();
+      if (entry.isConnected === isConnected) guarded(entry.handler);
     }
   }
 }

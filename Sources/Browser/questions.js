@@ -1,9 +1,11 @@
 import { heldPage } from './held-page.js';
+import { knownList, knownPage, knownPeople } from './known-answers.js';
+import { storeFor } from './message-store.js';
 import { RequestError } from './request-error.js';
 
 /** @import { Connection } from './connection.js' */
 /** @import { MessageStore } from './message-store.js' */
-/** @import { Saved } from './message-window.js' */
+/** @import { Saved } from './message-log.js' */
 /** @import { ConversationRecord, PageResult } from './types.js' */
 
 /**
@@ -20,7 +22,7 @@ export class Questions {
    */
   constructor(connection, store) {
     this.#connection = connection;
-    this.#store = store;
+    this.#store = storeFor(store, connection);
   }
 
   /**
@@ -87,10 +89,12 @@ async function knownAnswer(store, method, params) {
   const [kept, list, saved] = await Promise.all([
     store.loadAnswer(keyOf(method, params)), store.loadList(), store.load(conversation),
   ]);
+  const answers = () => store.loadAnswers(method, conversation);
   switch (method) {
     case 'fetchConversations':
+      if (kept !== null || params.cursor !== undefined) return kept;
       // A list that was stored takes the place of what was answered before.
-      if (kept !== null || list === null || params.cursor !== undefined) return kept;
+      if (list === null) return knownList(await answers(), params);
       return { conversations: list.records.slice(0, params.limit), total: list.records.length };
     case 'fetchConversation': {
       const listed = list?.records.find(({ id }) => id === conversation);
@@ -100,8 +104,12 @@ async function knownAnswer(store, method, params) {
           record && (record.rev ?? 0) > (best?.rev ?? -1) ? record : best), undefined);
       return newest ? { conversation: newest } : null;
     }
-    case 'fetchMessages':
-      return saved === null ? kept : knownPage(saved, kept, /** @type {*} */ (params));
+    case 'fetchMessages': {
+      const asked = /** @type {*} */ (params);
+      const page = saved === null ? kept : keptPage(saved, kept, asked);
+      return page ?? knownPage(await answers(), saved, asked);
+    }
+    case 'fetchParticipants': return kept ?? knownPeople(await answers(), params);
     default:
       return kept;
   }
@@ -115,7 +123,7 @@ async function knownAnswer(store, method, params) {
  * @param {import('./held-page.js').PageParams} params
  * @returns {PageResult | null}
  */
-function knownPage(saved, kept, params) {
+function keptPage(saved, kept, params) {
   const { head } = saved.have;
   const isNewer = kept && (kept.head.epoch !== head.epoch || kept.head.rev > head.rev);
   if (isNewer) return kept;

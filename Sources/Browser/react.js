@@ -14,14 +14,19 @@ import {
   createContext, createElement, useContext, useEffect, useMemo, useSyncExternalStore,
 } from 'react';
 import { Conversation } from './conversation.js';
+import { idOf } from './conversation-id.js';
 import { ConversationList } from './conversations.js';
 import { Followed } from './followed.js';
 
 /** @import { ChatClient } from './chat-client.js' */
+/** @import { Connection } from './connection.js' */
+/** @import { ConversationName } from './conversation-id.js' */
 /** @import { Draft } from './drafts.js' */
 /** @import { Item } from './items.js' */
+/** @import { Seen } from './outbox.js' */
 /** @import { SubscriptionPhase } from './subscription.js' */
-/** @import { ConversationRecord, Gap, Participant, UpstreamState } from './types.js' */
+/** @import { RequestError } from './request-error.js' */
+/** @import { ConversationRecord, Gap, Participant, Unread, UpstreamState } from './types.js' */
 
 /**
  * @typedef {object} ConversationSnapshot  what a view shows of a conversation
@@ -40,19 +45,24 @@ import { Followed } from './followed.js';
  * @property {boolean} hasOlder
  * @property {boolean} hasNewer  whether there are newer messages that are not here, or holes
  * @property {string} older  how `loadOlder` stands: `idle`, `busy`, or why it failed
+ * @property {RequestError | null} olderError  with which it failed, and its code
+ * @property {string | null} firstUnread  the first message that is not read, if it is here, by id
  * @property {string | null} ending  why it is not followed any more, for a person to read
  * @property {string | null} endingReason  in a word: `not_found`, `removed`, `deleted`, `forbidden`
  *
  * @typedef {object} ConversationActions
- * @property {(body: string, metadata?: Record<string, *>) => string} send
+ * @property {(body: string, metadata?: Record<string, *>, attachment?: *) => string} send
  * @property {(id: string) => void} resend  what failed, or is in conflict
  * @property {(id: string) => void} discard  what failed, or is in conflict
- * @property {(id: string, body: string) => Promise<void>} edit
- * @property {(id: string) => Promise<void>} remove  deletes a message
+ * @property {(id: string, body: string) => string} rewrite  gives what failed another text
+ * @property {(id: string) => Seen} see  notes which value its author sees as an edit begins
+ * @property {(of: string | Seen, body: string) => Promise<void>} edit  an id, or what `see` gave
+ * @property {(of: string | Seen) => Promise<void>} remove  deletes a message
  * @property {(seq: number) => void} markRead
  * @property {(hasText?: boolean) => void} typed
  * @property {(limit?: number) => Promise<void>} loadOlder
  * @property {(limit?: number) => Promise<void>} loadNewer
+ * @property {() => Promise<string | null>} loadUnread  fetches the first message that is not read
  * @property {(gap: Gap) => Promise<void>} fill
  * @property {(message: string) => Promise<boolean>} moveTo  loads what is around a message
  * @property {(first: string, last: string) => void} noteVisible  which messages are in view
@@ -76,6 +86,7 @@ import { Followed } from './followed.js';
  * @property {'idle' | 'connecting' | 'live' | 'waiting' | 'closed'} phase
  * @property {boolean} isLive  whether requests can be made
  * @property {string | undefined} reason  why it is not live, for a person to read
+ * @property {number | undefined} code  the close code
  * @property {number | undefined} retryAt  when it tries again, in milliseconds since 1970
  * @property {string | null} user
  * @property {UpstreamState | null} upstream
@@ -116,29 +127,57 @@ export function useChatClient() {
  */
 export function useConnection() {
   const { connection } = useChatClient();
-  const followed = useMemo(() => new Followed(connection, ({ state, isLive, user, upstream }) => ({
-    phase: state.phase, isLive, reason: state.reason, retryAt: state.retryAt, user, upstream,
-  }), { opens: false }), [connection]);
+  const followed = useMemo(() => (
+    new Followed(connection, readConnection, { opens: false })), [connection]);
   return useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
 }
 
 /**
  * Follows a conversation for as long as the component is there.
  *
- * @param {string} id
- * @param {{limit?: number}} [options]  how many messages it begins with, and a page holds
+ * @param {ConversationName} name
+ * @param {object} [options]
+ * @param {number} [options.limit]  how many messages it begins with, and a page holds
+ * @param {'end' | 'unread'} [options.opensAt]  `unread`: what is around the first unread message is
+ *   there too, see `firstUnread`
  * @returns {ConversationSnapshot & ConversationActions}
  */
-export function useConversation(id, { limit } = {}) {
+export function useConversation(name, { limit, opensAt = 'end' } = {}) {
   const { connection, store } = useChatClient();
+  const id = idOf(name);
   const [followed, actions] = useMemo(() => {
     const conversation = new Conversation(connection, id, { store, limit });
+    if (opensAt === 'unread') loadUnreadOnce(conversation);
     return /** @type {const} */ ([
       new Followed(conversation, readConversation), actionsOf(conversation),
     ]);
-  }, [connection, store, id, limit]);
+  }, [connection, store, id, limit, opensAt]);
   const now = useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
   return useMemo(() => ({ ...now, ...actions }), [now, actions]);
+}
+
+/** @param {Conversation} conversation */
+function loadUnreadOnce(conversation) {
+  const stop = conversation.changed.listen(() => {
+    if (conversation.phase !== 'live' || conversation.lastReadSeq === null) return;
+    stop();
+    conversation.loadUnread();
+  });
+}
+
+/**
+ * What the user has not read, over all conversations: of a client with `unread`; null until that is
+ * known.
+ *
+ * @returns {Unread | null}
+ */
+export function useUnread() {
+  const { connection } = useChatClient();
+  const followed = useMemo(() => new Followed(connection, ({ unread }) => ({
+    messages: unread?.messages, conversations: unread?.conversations, open: unread?.open,
+  }), { opens: false }), [connection]);
+  const now = useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
+  return now.messages === undefined ? null : /** @type {Unread} */ (now);
 }
 
 /**
@@ -161,10 +200,20 @@ function listOf(client) {
   const known = lists.get(client);
   if (known !== undefined) return known;
   const followed = new Followed(
-    new ConversationList(client.connection, { store: client.store }), readList,
+    // All of them, where nobody else says how many messages are unread in those that are not here.
+    new ConversationList(client.connection, { store: client.store, isWhole: !client.asksUnread }),
+    readList,
   );
   lists.set(client, followed);
   return followed;
+}
+
+/**
+ * @param {Connection} connection
+ * @returns {ConnectionSnapshot}
+ */
+function readConnection({ state: { phase, reason, code, retryAt }, isLive, user, upstream }) {
+  return { phase, isLive, reason, code, retryAt, user, upstream };
 }
 
 /**
@@ -181,10 +230,11 @@ function readList({ records, unreadCount, isLoaded, isOpen, hasMore, endingReaso
  */
 function readConversation(conversation) {
   const { id, items, gaps, typists, drafts, edits, people, record, lastReadSeq } = conversation;
-  const { phase, isOpen, hasOlder, older, ending, endingReason } = conversation;
+  const { phase, isOpen, hasOlder, older, olderError, firstUnread, ending } = conversation;
   return {
     id, items, gaps, typists, drafts, edits, people, record, lastReadSeq,
-    phase, isOpen, hasOlder, hasNewer: conversation.hasMore.after, older, ending, endingReason,
+    phase, isOpen, hasOlder, hasNewer: conversation.hasMore.after, older, olderError,
+    firstUnread, ending, endingReason: conversation.endingReason,
   };
 }
 
@@ -195,15 +245,18 @@ function readConversation(conversation) {
 function actionsOf(conversation) {
   return {
     conversation,
-    send: (body, metadata) => conversation.send(body, metadata),
+    send: (body, metadata, attachment) => conversation.send(body, metadata, attachment),
     resend: (id) => conversation.resend(id),
     discard: (id) => conversation.discard(id),
-    edit: (id, body) => conversation.edit(id, body, conversation.message(id)?.rev),
-    remove: (id) => conversation.delete(id, conversation.message(id)?.rev),
+    rewrite: (id, body) => conversation.rewrite(id, body),
+    see: (id) => conversation.see(id),
+    edit: (of, body) => conversation.edit(of, body),
+    remove: (of) => conversation.delete(of),
     markRead: (seq) => conversation.markRead(seq),
     typed: (hasText) => conversation.typed(hasText),
     loadOlder: (limit) => conversation.loadOlder(limit),
     loadNewer: (limit) => conversation.loadNewer(limit),
+    loadUnread: () => conversation.loadUnread(),
     fill: (gap) => conversation.fill(gap),
     moveTo: (message) => conversation.loadAround(message),
     noteVisible: (first, last) => conversation.noteVisible(first, last),

@@ -32,9 +32,10 @@ const END = 48;
  *
  * Rows keep their place: what is inserted, taken out or resized elsewhere does not move the row
  * under the pointer, or without one the first row in view. It holds them by an anchor, a row and
- * its distance to the view's top, never by the scroll position, which only follows. At the end it
- * stays at the end. Heights are measured when rows are drawn and guessed by their mean before, so
- * that there is a scroll bar of the whole list.
+ * its distance to the view's top, never by the scroll position, which only follows. A bar that
+ * takes its room from the view's top covers rows and moves none. At the end it stays at the end.
+ * Heights are measured when rows are drawn and guessed by their mean before, so that there is a
+ * scroll bar of the whole list.
  *
  * @template {ScrollItem} Item
  */
@@ -54,6 +55,8 @@ export class ScrollView {
   #top = 0;
   #height = 0;
   #width = 0;
+  /** Where the view's edges stood in the window when it was laid out last. */
+  #edges = { top: 0, bottom: 0 };
   #isAtEnd = true;
   #isScrolling = false;
   /** Where the mouse is, from the window's top. @type {number | null} */
@@ -243,8 +246,17 @@ export class ScrollView {
   }
 
   /**
-   * The rows in view that may hold it, with their distance to its top: the nearest to the pointer
-   * comes first, or to the view's top.
+   * How far the view's top has moved since the last layout, if its bottom stands: a bar above it
+   * came or went. A view that moved as a whole takes its rows along.
+   */
+  get #topMoved() {
+    const { top, bottom } = this.element.getBoundingClientRect();
+    return Math.abs(bottom - this.#edges.bottom) < 1 ? top - this.#edges.top : 0;
+  }
+
+  /**
+   * The rows in view that may hold it, with the distance to its top at which each stays where it is
+   * on the screen: the nearest to the pointer comes first, or to the view's top.
    *
    * @returns {Hold[]}
    */
@@ -253,10 +265,11 @@ export class ScrollView {
     if (visible === null) return [];
     const focus = this.#pointer === null ? 0
       : this.#pointer - this.element.getBoundingClientRect().top;
+    const topMoved = this.#topMoved;
     const holds = [];
     for (let at = visible.first; at <= visible.last; at += 1) {
       const { id, hash, isLoose = false } = this.#items[at];
-      const offset = this.#heights.before(at) - this.#top;
+      const offset = this.#heights.before(at) - this.#top - topMoved;
       const distance = Math.max(offset - focus, focus - offset - this.#heights.at(at), 0);
       holds.push({ id, hash, offset, rank: distance + (isLoose ? Infinity : 0) });
     }
@@ -316,6 +329,8 @@ export class ScrollView {
     });
     this.#isAtEnd = this.#heights.total - this.#top - this.#height < END;
     if (Math.abs(this.element.scrollTop - this.#top) >= 0.5) this.element.scrollTop = this.#top;
+    const { top, bottom } = this.element.getBoundingClientRect();
+    this.#edges = { top, bottom };
     this.laidOut.emit();
   }
 

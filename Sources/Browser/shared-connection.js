@@ -1,12 +1,16 @@
 import { Connection } from './connection.js';
+import { followDevice } from './device.js';
+import { asSent, refusalBeforeSending } from './encoding.js';
 import { newIdentifier } from './identifier.js';
 import { browserTabs, isLater, Leadership, Presence } from './leadership.js';
 import { Leading } from './leading.js';
+import { OwnWrites } from './own-writes.js';
 import { Pending } from './pending.js';
 import { RequestError } from './request-error.js';
 import { Signal } from './signal.js';
 
 /** @import { Ask, ConnectionState } from './connection.js' */
+/** @import { Limits } from './encoding.js' */
 /** @import { TabEnvironment, Term } from './leadership.js' */
 /** @import { Taking } from './pending.js' */
 /** @import { HubMessage } from './tab-hub.js' */
@@ -14,6 +18,10 @@ import { Signal } from './signal.js';
 
 /** A tab asks its leader this often whether it is there, in milliseconds. */
 const BEAT = 2_000;
+/** After a reload its name is this tab's again; a tab that was copied waits so long for it. */
+const COPIED = 1_000;
+/** One that is closed and not opened again for so long is gone for the others. */
+const REOPENED = 3_000;
 /** One that says nothing for so long is frozen, and loses the lead. */
 const SILENCE = 7_000;
 
@@ -38,19 +46,26 @@ export class SharedConnection {
   gone = new Signal();
   /** This tab began to lead. @type {Signal<void>} */
   leads = new Signal();
-  /** Who this tab is; it holds the lock of this name as long as it is there. */
+  /** This tab has closed its connection, and is gone for the others. @type {Signal<void>} */
+  left = new Signal();
+  /** Who this tab is, the same over a reload, another some time after `close`; it holds the lock of
+   * this name from `open` on. */
   tab = newIdentifier();
 
   /** @type {ConnectionState} */
   #state = { phase: 'idle' };
   /** @type {UpstreamState | null} */
   #upstream = null;
+  /** @type {Limits | null} */
+  #limits = null;
   /** @type {string | null} */
   #user;
   #session = 0;
   /** The session of the leader that this tab is in; 0 for none. */
   #leaderSession = 0;
   #pending = new Pending();
+  /** A tab that leads no more takes what it knew with it. */
+  #writes = new OwnWrites();
   #options;
   #environment;
   #connect;
@@ -72,6 +87,10 @@ export class SharedConnection {
   #timer = null;
   #beats = 0;
   #presence;
+  /** Until it is gone for the others, after it was closed. @type {*} */
+  #leaving = null;
+  /** Ends the following of the device. */
+  #leaveDevice = () => {};
 
   /**
    * @param {object} options
@@ -89,7 +108,7 @@ export class SharedConnection {
     this.#environment = tabs;
     this.#connect = connect;
     this.#name = `gapless 1 ${options.url} ${options.user}`;
-    this.#presence = new Presence(this.lockOf(this.tab), tabs.locks);
+    this.#presence = new Presence(tabs.locks);
     this.#leadership = new Leadership(this.#name, tabs.locks, {
       gained: () => this.#lead(), lost: () => this.#follow(),
     });
@@ -98,7 +117,9 @@ export class SharedConnection {
   /** Whether tabs can find each other here. */
   static get isPossible() {
     return globalThis.BroadcastChannel !== undefined
-      && globalThis.navigator?.locks?.request !== undefined;
+      && globalThis.navigator?.locks?.request !== undefined
+      // A sandboxed frame has locks that it may not use.
+      && globalThis.origin !== 'null';
   }
 
   /** Where the connection stands. */
@@ -119,6 +140,23 @@ export class SharedConnection {
   /** Who we are. */
   get user() { return this.#user; }
 
+  /** What the gateway takes; `null` before the first session. */
+  get limits() { return this.#limits; }
+
+  /** Milliseconds on a clock that nobody sets. */
+  get tick() { return this.#environment.tick(); }
+
+  /**
+   * Something that is one user's alone is used with this connection, see `Connection`.
+   *
+   * @param {string} user
+   * @throws {Error}  if it is another's
+   */
+  expect(user) {
+    if (this.#user === user) return;
+    throw new Error(`what is of ${user} can't be used by a connection of ${this.#user}`);
+  }
+
   /** Whether this tab has the socket. */
   get isLeader() { return this.#leading !== null; }
 
@@ -127,6 +165,16 @@ export class SharedConnection {
 
   /** Under which lock a tab is known to be there. @param {string} tab */
   lockOf(tab) { return `${this.#name} tab ${tab}`; }
+
+  /**
+   * Lets time pass.
+   *
+   * @param {number} delay  milliseconds
+   * @returns {Promise<void>}
+   */
+  pause(delay) {
+    return new Promise((resolve) => { this.#environment.setTimeout(resolve, delay); });
+  }
 
   /** Aborted when this tab leads no more. */
   get leading() { return this.#leading?.signal ?? AbortSignal.abort(); }
@@ -144,10 +192,13 @@ export class SharedConnection {
     this.#channel = this.#environment.channel(this.#name);
     this.#channel.onmessage = ({ data }) => this.#receive(data);
     this.#setState({ phase: 'connecting' });
+    this.#leaveDevice = followDevice({
+      cut: () => this.cut(), wake: () => this.wake(), freeze: () => this.#freeze(),
+    }, this.#environment.device);
     const channel = this.#channel;
-    this.#presence.begin().then(() => {
+    this.#arrive(channel).then(() => {
       if (channel !== this.#channel) return;
-      this.#heardAt = this.#environment.now();
+      this.#heardAt = this.tick;
       this.#leadership.seek();
       this.#beat();
     });
@@ -156,14 +207,27 @@ export class SharedConnection {
   /** Leaves the others for good. */
   close() {
     if (this.#channel === null) return;
-    this.#post({ kind: 'bye' });
+    if (this.#presence.isHeld) this.#post({ kind: 'bye' });
+    this.#leaveDevice();
     this.#resign();
     this.#leadership.leave();
-    this.#presence.end();
     this.#environment.clearTimeout(this.#timer);
+    if (this.#presence.isHeld) {
+      this.#leaving = this.#environment.setTimeout(() => this.#leave(), REOPENED);
+    } else {
+      this.#presence.end();
+    }
     this.#channel.close();
     [this.#channel, this.#nonce, this.#heard] = [null, null, null];
     this.#lose({ phase: 'closed', reason: 'closed', code: 1000 });
+  }
+
+  /** It was not opened again: what it had is the others' from here on. */
+  #leave() {
+    this.left.emit();
+    this.#presence.end();
+    this.tab = newIdentifier();
+    this.#environment.kept?.removeItem(this.#name);
   }
 
   /** The device lost its network. */
@@ -183,11 +247,28 @@ export class SharedConnection {
    */
   request(method, params = {}, taking = {}) {
     if (!this.isLive) return Promise.reject(RequestError.disconnected());
-    const { id, reply } = this.#pending.add(taking);
-    if (this.#leading !== null) this.#leading.hub.ask(this.tab, { id, method, params });
-    else this.#post({ kind: 'ask', ask: { id, method, params } });
+    const refusal = this.refuses(method, params);
+    if (refusal !== null) return Promise.reject(refusal);
+    const named = this.#writes.named(method, params);
+    const { id, reply } = this.#pending.add({
+      ...taking,
+      final: (result) => {
+        this.#writes.note(method, named, result);
+        taking.final?.(result);
+      },
+    });
+    if (this.#leading !== null) this.#leading.hub.ask(this.tab, { id, method, params: named });
+    else this.#post({ kind: 'ask', ask: { id, method, params: asSent(named) } });
     return reply;
   }
+
+  /**
+   * Why a request would not be sent, see `Connection`.
+   *
+   * @param {string} method
+   * @param {object} params
+   */
+  refuses(method, params) { return refusalBeforeSending(method, params, this.#limits); }
 
   /** Takes the lead from whoever has it: the next session is by way of this tab. */
   takeOver() {
@@ -195,6 +276,32 @@ export class SharedConnection {
     this.#resign();
     this.#end();
     this.#leadership.seek(true);
+  }
+
+  /**
+   * Takes the name of this tab, and its lock.
+   *
+   * @param {BroadcastChannel} channel
+   */
+  async #arrive(channel) {
+    // It was closed a moment ago, and is the tab that it was.
+    this.#environment.clearTimeout(this.#leaving);
+    if (this.#presence.isHeld) return;
+    const { kept } = this.#environment;
+    const known = kept?.getItem(this.#name) ?? null;
+    if (known !== null) {
+      // Until it holds that lock it says nothing under that name: another tab may have it.
+      const taken = this.#presence.begin(this.lockOf(known), () => { this.tab = known; });
+      await Promise.race([taken, this.pause(COPIED)]);
+      if (channel !== this.#channel) return;
+      if (!this.#presence.isHeld) this.#presence.end();
+    }
+    try {
+      kept?.setItem(this.#name, this.tab);
+    } catch {
+      // There is no room: loaded anew it is another tab, and takes over what this one had.
+    }
+    if (!this.#presence.isHeld) await this.#presence.begin(this.lockOf(this.tab));
   }
 
   /** This tab has the lock. */
@@ -220,7 +327,7 @@ export class SharedConnection {
     this.#resign();
     if (this.#channel === null) return;
     this.#leadership.seek();
-    this.#heardAt = this.#environment.now();
+    this.#heardAt = this.tick;
     this.#end();
     this.#hello();
   }
@@ -255,7 +362,7 @@ export class SharedConnection {
 
   /** Looks whether the leader is there. */
   #beat() {
-    const now = this.#environment.now();
+    const now = this.tick;
     // Who was asleep itself has heard nobody.
     if (now - this.#beatAt > 2 * BEAT) this.#heardAt = now;
     this.#beatAt = now;
@@ -278,8 +385,16 @@ export class SharedConnection {
 
   /** @param {*} message  of another tab */
   #receive(message) {
+    // A frozen tab hears what others say, and its socket is deaf: it answers nobody.
     if (message.term !== undefined) this.#hear(message);
-    else this.#leading?.serve(message);
+    else if (this.#leading !== null) this.#environment.task(() => this.#leading?.serve(message));
+  }
+
+  /** The browser stops this tab: another leads from here on, if there is one. */
+  #freeze() {
+    if (this.#leading === null) return;
+    this.#resign();
+    this.#leadership.seek();
   }
 
   /**
@@ -294,7 +409,7 @@ export class SharedConnection {
       this.#resign();
       this.#term = term;
       this.#end();
-      this.#heardAt = this.#environment.now();
+      this.#heardAt = this.tick;
       if (wasLeader) this.#leadership.seek();
       this.#hello();
       return;
@@ -304,7 +419,7 @@ export class SharedConnection {
       this.#leading?.tell({ kind: 'lead' });
       return;
     }
-    this.#heardAt = this.#environment.now();
+    this.#heardAt = this.tick;
     const isMine = to === this.tab && nonce === this.#nonce;
     if (isMine && message.kind === 'welcome') {
       this.#heard = n;
@@ -340,6 +455,7 @@ export class SharedConnection {
         if (event.event === 'upstream') {
           this.#upstream = { state: event.state, since: event.since };
         }
+        this.#writes.heard(event);
         this.events.emit(event);
         break;
       }
@@ -350,8 +466,8 @@ export class SharedConnection {
   }
 
   /** @param {Extract<HubMessage, {kind: 'state'}>} message */
-  #takeState({ session, state, user, upstream }) {
-    [this.#user, this.#upstream] = [user ?? this.#user, upstream];
+  #takeState({ session, state, user, upstream, limits }) {
+    [this.#user, this.#upstream, this.#limits] = [user ?? this.#user, upstream, limits];
     if (state.phase !== 'live') {
       this.#lose(state);
     } else if (this.isLive && session === this.#leaderSession) {

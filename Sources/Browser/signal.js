@@ -1,6 +1,9 @@
+import { guarded } from './report.js';
+
 /**
- * A list of listeners for one kind of news. Whoever has the news owns the signal; `listen` gives
- * back the function that ends the listening.
+ * A list of listeners for one kind of news. Its owner has the news; `listen` gives back the
+ * function that ends the listening. What one listener throws is reported (`onError`), and the
+ * others are told.
  *
  * @template T
  */
@@ -28,7 +31,7 @@ export class Signal {
    */
   emit(news) {
     for (const entry of [...this.#entries]) {
-      if (this.#entries.has(entry)) entry.listener(news);
+      if (this.#entries.has(entry)) guarded(() => entry.listener(news));
     }
   }
 }

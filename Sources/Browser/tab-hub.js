@@ -8,7 +8,8 @@
  *
  * @typedef {{id: number, method: string, params: *}} Ask
  *
- * @typedef {{kind: 'state', session: number, state: *, user: string | null, upstream: *}
+ * @typedef {{kind: 'state', session: number, state: *, user: string | null, upstream: *,
+ *   limits: import('./encoding.js').Limits | null}
  *   | {kind: 'event', event: EventFrame}
  *   | {kind: 'reply', frame: {id: number, cached?: boolean, result?: *, error?: *}}
  *   | {kind: 'stranger', user: string}} HubMessage
@@ -49,8 +50,8 @@ export class TabHub {
 
   /** How the session stands. @returns {HubMessage} */
   get state() {
-    const { session, state, user, upstream } = this.#connection;
-    return { kind: 'state', session, state, user, upstream };
+    const { session, state, user, upstream, limits } = this.#connection;
+    return { kind: 'state', session, state, user, upstream, limits };
   }
 
   /** What is told of it to tabs that ask. */

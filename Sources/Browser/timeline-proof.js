@@ -1,11 +1,10 @@
-import { compareCuts, comparePlaces, cutBefore, cutBehind, earlierCut, laterCut } from './place.js';
-import { Spans } from './spans.js';
+import { Coverage } from './coverage.js';
+import { isGiven, placeOf } from './place.js';
 
 /** @import { HeldList } from './held-list.js' */
-/** @import { Cut, Place } from './place.js' */
+/** @import { Place } from './place.js' */
 /** @import { Page } from './timeline-page.js' */
 /** @import { ListDelta } from './timeline.js' */
-/** @import { Gap, Head } from './types.js' */
 
 /**
  * Where a page was asked from; undefined if the list does not know that any more.
@@ -16,9 +15,8 @@ import { Spans } from './spans.js';
  */
 export function anchorPlace(anchor, list) {
   if (typeof anchor === 'string') return list.place(anchor);
-  const [from, to] = list.between(anchor, anchor + 1);
-  return from < to || list.covered.contains(anchor, anchor + 1)
-    ? [anchor, '', ''] : undefined;
+  const [from, to] = list.indices(anchor, anchor);
+  return from < to || list.covered.contains(anchor) ? [anchor, '', ''] : undefined;
 }
 
 /**
@@ -27,44 +25,21 @@ export function anchorPlace(anchor, list) {
  *
  * @param {Page} page
  * @param {Place | undefined} anchor
- * @param {HeldList} list
  */
-export function provenByPage(page, anchor, list) {
-  const { kind, hasMore } = page;
-  const places = page.messages.map((message) => list.placeOf(message))
-    .filter((place) => list.hasPlace(place)).sort(comparePlaces);
-  /** @type {Cut | undefined} */
-  let low = places.length > 0 ? cutBefore(places[0]) : undefined;
-  /** @type {Cut | undefined} */
-  let high = places.length > 0 ? cutBehind(places[places.length - 1]) : undefined;
-  if (kind === 'before' && anchor) {
-    high = laterCut(high ?? cutBefore(anchor), cutBefore(anchor));
-  } else if (kind === 'after' && anchor && page.isNextToAnchor !== false) {
-    low = earlierCut(low ?? cutBehind(anchor), cutBehind(anchor));
+export function provenByPage({ kind, hasMore, messages, head, floor, isNextToAnchor }, anchor) {
+  const places = messages.map(placeOf).filter(isGiven).map(([number]) => number);
+  let low = places.length > 0 ? Math.min(...places) : undefined;
+  let high = places.length > 0 ? Math.max(...places) : undefined;
+  if (anchor && isGiven(anchor)) {
+    if (kind === 'before') {
+      high = Math.max(high ?? 0, anchor[0] - 1);
+    } else if (kind === 'after' && isNextToAnchor !== false) {
+      low = Math.min(low ?? Infinity, anchor[0] + 1);
+    }
   }
-  if (!hasMore.before) low = list.isUnnumbered ? -Infinity : page.floor ?? 1;
-  if (!hasMore.after) high = laterCut(high ?? -Infinity, endProven(page, high, list));
-  const spans = new Spans();
-  if (low !== undefined && high !== undefined) spans.insert(low, high);
-  return spans;
-}
-
-/**
- * How far a page reaches that says that nothing is after it. In a list without numbers it reaches
- * on to all that the feed will tell, unless that is broken, or has told of something that the page
- * does not hold yet.
- *
- * @param {Page} page
- * @param {Cut | undefined} newest
- * @param {HeldList} list
- * @returns {Cut}
- */
-function endProven(page, newest, list) {
-  if (!list.isUnnumbered) return (page.head ?? 0) + 1;
-  const reached = newest ?? -Infinity;
-  const isKnownMore = page.kind === 'initial' || list.covered.high !== Infinity;
-  const isBehind = compareCuts(reached, list.end) < 0 && isKnownMore;
-  return isBehind || !list.isFed ? reached : Infinity;
+  if (!hasMore.before) low = floor ?? 1;
+  if (!hasMore.after) high = Math.max(high ?? 0, head ?? 0);
+  return low === undefined || high === undefined ? Coverage.empty : Coverage.interval(low, high);
 }
 
 /**
@@ -73,27 +48,17 @@ function endProven(page, newest, list) {
  * @param {readonly ListDelta[]} deltas
  * @param {[number, number][] | undefined} covers
  * @param {HeldList} list
- * @param {Cut} [from]  where the window begins, if that is below what is held
+ * @param {number} [from]  where the window begins, if that is below what is held
  */
 export function provenByDeltas(deltas, covers, list, from = Infinity) {
-  if (!list.isLoaded) return new Spans();
-  const proven = Spans.ofRuns(list.isUnnumbered ? [] : covers ?? []);
-  for (const delta of deltas) {
-    const place = list.placeOf(delta.message);
-    const isNews = list.followsEnd && compareCuts(cutBefore(place), list.end) >= 0;
-    if (list.hasPlace(place) && (list.isUnnumbered || !covers)) {
-      // While a feed is whole, what comes next follows what came before.
-      const isChained = isNews && list.isFed && list.isUnnumbered;
-      proven.insert(cutBefore(place), isChained ? Infinity : cutBehind(place));
-    }
-  }
-  for (const delta of deltas.filter((each) => isStray(each, list))) {
-    const place = list.placeOf(delta.message);
-    proven.remove(cutBefore(place), cutBehind(place));
-  }
-  const low = list.covered.low ?? list.floor;
-  const high = list.followsEnd ? Infinity : list.covered.high ?? low;
-  return proven.clipped(earlierCut(low, from), high);
+  if (!list.isLoaded) return Coverage.empty;
+  const given = deltas.map(({ message }) => placeOf(message)).filter(isGiven);
+  const proven = new Coverage(covers ?? given.map(([number]) => [number, number]));
+  const stray = deltas.filter((delta) => isStray(delta, list)).map(({ message }) => placeOf(message));
+  const low = Math.min(list.covered.first ?? list.floor, from);
+  const high = list.followsEnd ? Number.MAX_SAFE_INTEGER : list.covered.last ?? low - 1;
+  return proven.subtracting(new Coverage(stray.map(([number]) => [number, number])))
+    .clipped(low, high);
 }
 
 /**
@@ -104,20 +69,7 @@ export function provenByDeltas(deltas, covers, list, from = Infinity) {
  */
 function isStray({ type, via = 'live', message }, list) {
   if (type === 'inserted' || via !== 'live') return false;
-  const place = list.placeOf(message);
-  const isNew = list.followsEnd && compareCuts(cutBefore(place), list.end) >= 0;
-  return !isNew && !list.covered.holds(place) && list.place(message.id) === undefined;
-}
-
-/**
- * What a frame proves, as a timeline takes it.
- *
- * @param {{covers?: [number, number][], gaps?: Gap[], head: Head, asOf: number}} frame
- */
-export function proofOf({ covers = [], gaps = [], head, asOf }) {
-  return {
-    covers, head: head.seq, floor: head.floor, asOf,
-    gaps: gaps.filter(({ after, before }) => before - after > 1)
-      .map(({ after, before }) => /** @type {[number, number]} */ ([after + 1, before - 1])),
-  };
+  const [number] = placeOf(message);
+  const isNew = list.followsEnd && number >= list.end;
+  return !isNew && !list.covered.contains(number) && list.place(message.id) === undefined;
 }

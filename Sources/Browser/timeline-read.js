@@ -1,43 +1,28 @@
-import { compareCuts, comparePlaces, cutBehind } from './place.js';
 import { noChanges } from './timeline-changes.js';
 
 /** @import { HeldList } from './held-list.js' */
-/** @import { Place } from './place.js' */
 /** @import { Changes } from './timeline-changes.js' */
-
-/**
- * Up to where everything was read, as a marker says it.
- *
- * @param {number | {createdAt: string, id: string}} marker  a seq, or a message without one
- * @returns {Place}
- */
-function markerPlace(marker) {
-  // Behind every id that may stand at this number.
-  return typeof marker === 'number'
-    ? [marker, '', '\u{10ffff}'] : [Infinity, marker.createdAt, marker.id];
-}
 
 /**
  * Moves the read marker of a list, never back, and counts what is unread then. The count of a
  * marker that comes late is outdated.
  *
  * @param {HeldList} list
- * @param {number | {createdAt: string, id: string}} marker  a seq, or a message without one
+ * @param {number} seq
  * @param {number} [count]  how many messages are unread, if the origin said it
  * @returns {Changes}  the messages that are unread no more, or were not before, as updates
  */
-export function moveReadMarker(list, marker, count) {
+export function moveReadMarker(list, seq, count) {
   const { unread } = list;
-  const place = markerPlace(marker);
   const old = unread.lastRead;
-  const isLate = old !== undefined && comparePlaces(old, place) > 0;
-  const read = isLate ? old : place;
+  const isLate = old !== undefined && old > seq;
+  const read = isLate ? old : seq;
   unread.lastRead = read;
-  const changes = markEntries(list, old, place);
+  const changes = markEntries(list, old, seq);
   if (count !== undefined && !isLate) unread.total = count;
   const { newest, end } = list;
-  const isPast = newest === undefined || comparePlaces(read, newest) >= 0;
-  if (isPast && compareCuts(cutBehind(read), end) >= 0) unread.clear();
+  const isPast = newest === undefined || read >= newest[0];
+  if (isPast && read >= end - 1) unread.clear();
   list.settle();
   return changes;
 }
@@ -46,16 +31,16 @@ export function moveReadMarker(list, marker, count) {
  * Marks the entries that the marker has passed, or looks at all of them where it is the first one.
  *
  * @param {HeldList} list
- * @param {Place | undefined} old
- * @param {Place} place
+ * @param {number | undefined} old
+ * @param {number} seq
  * @returns {Changes}
  */
-function markEntries({ entries, unread }, old, place) {
-  const behind = (/** @type {Place} */ of) => (
-    entries.indexWhere((entry) => comparePlaces(entry.place, of) > 0)
+function markEntries({ entries, unread }, old, seq) {
+  const behind = (/** @type {number} */ number) => (
+    entries.indexWhere(({ place }) => place[0] > number)
   );
   const changes = noChanges();
-  const last = old === undefined ? entries.length : behind(place);
+  const last = old === undefined ? entries.length : behind(seq);
   for (let at = old === undefined ? 0 : behind(old); at < last; at += 1) {
     const entry = entries.at(at);
     const isUnread = unread.isUnread(entry.message, entry.place);

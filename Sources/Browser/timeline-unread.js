@@ -1,8 +1,8 @@
-import { compareCuts, comparePlaces, cutBehind, laterCut } from './place.js';
+import { comparePlaces } from './place.js';
 
 /** @import { BlockList } from './block-list.js' */
-/** @import { Cut, Place } from './place.js' */
-/** @import { Spans } from './spans.js' */
+/** @import { Coverage } from './coverage.js' */
+/** @import { Place } from './place.js' */
 /** @import { Entry, ListMessage } from './timeline.js' */
 
 /**
@@ -18,7 +18,7 @@ export class UnreadCount {
   afterView = 0;
   /** After the newest message in the list. */
   afterNewestLoaded = 0;
-  /** What was read: everything up to here. @type {Place | undefined} */
+  /** What was read: everything up to here. @type {number | undefined} */
   lastRead;
   /** The newest message that the view has passed. @type {Place | undefined} */
   viewAnchor;
@@ -32,7 +32,7 @@ export class UnreadCount {
    */
   isUnread(message, place) {
     return this.reader !== null && this.lastRead !== undefined && !message.deleted
-      && message.author !== this.reader && comparePlaces(place, this.lastRead) > 0;
+      && message.author !== this.reader && place[0] > this.lastRead;
   }
 
   /**
@@ -68,14 +68,14 @@ export class UnreadCount {
   /**
    * Counts anew what the list can tell for certain.
    *
-   * @param {{entries: BlockList<Entry>, covered: Spans, floor: Cut}} list
+   * @param {{entries: BlockList<Entry>, covered: Coverage, floor: number}} list
    * @param {boolean} isAtEnd  whether the list follows the end and holds all up to there
    */
   settle({ entries, covered, floor }, isAtEnd) {
-    const high = covered.high;
-    if (this.lastRead === undefined || high === undefined) return;
+    const newest = covered.last;
+    if (this.lastRead === undefined || newest === undefined) return;
     const loaded = entries.total.unread;
-    const isWhole = covered.contains(laterCut(cutBehind(this.lastRead), floor), high);
+    const isWhole = covered.contains(Math.max(this.lastRead + 1, floor), newest);
     if (isAtEnd) {
       this.afterNewestLoaded = 0;
       if (isWhole) this.total = loaded;
@@ -84,8 +84,8 @@ export class UnreadCount {
       this.afterNewestLoaded = this.total - loaded;
     }
     if (this.viewAnchor === undefined) return;
-    const passed = cutBehind(this.viewAnchor);
-    if (compareCuts(passed, high) <= 0 && covered.contains(passed, high)) {
+    const [passed] = this.viewAnchor;
+    if (passed <= newest && covered.contains(passed + 1, newest)) {
       this.afterView = unreadAfter(entries, this.viewAnchor) + this.afterNewestLoaded;
     }
   }

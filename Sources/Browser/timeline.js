@@ -1,22 +1,17 @@
+import { Coverage } from './coverage.js';
 import { HeldList } from './held-list.js';
-import { compareCuts, laterCut } from './place.js';
-import { Spans } from './spans.js';
+import { placeOf } from './place.js';
 import { noChanges } from './timeline-changes.js';
 import { anchorPlace, provenByDeltas, provenByPage } from './timeline-proof.js';
 import { moveReadMarker } from './timeline-read.js';
 
-/** @import { Cut, Place } from './place.js' */
+/** @import { Place } from './place.js' */
 /** @import { Changes } from './timeline-changes.js' */
 /** @import { Page } from './timeline-page.js' */
 /** @import { UnreadCount } from './timeline-unread.js' */
 /** @import { Message } from './types.js' */
 
 /**
- * How an origin numbers its messages: 1, 2, 3, … with deleted ones keeping theirs; rising, with
- * holes that mean nothing; or not at all, and then order is that of `(createdAt, id)`.
- *
- * @typedef {'dense' | 'ordered' | 'unnumbered'} Numbering
- *
  * @typedef {Omit<Message, 'seq' | 'rev'> & {seq?: number | null, rev?: number | null}} ListMessage
  * @typedef {'inserted' | 'updated' | 'deleted'} DeltaType
  * @typedef {{type: DeltaType, via?: string, message: ListMessage}} ListDelta
@@ -31,8 +26,8 @@ import { moveReadMarker } from './timeline-read.js';
  *
  * @typedef {[number, number]} Range  the first index, and the one behind the last
  *
- * @typedef {{items: Range, places?: [number, number]}} Run
- * @typedef {{items: Range, places?: [number, number], missing?: number}} ListGap
+ * @typedef {{items: Range, places: [number, number]}} Run
+ * @typedef {{items: Range, places: [number, number], missing: number}} ListGap
  */
 
 /** How many messages beyond the view, and at the newest end, are kept when the rest is trimmed. */
@@ -55,13 +50,11 @@ export class Timeline {
   /**
    * @param {string} conversation
    * @param {object} [options]
-   * @param {Numbering} [options.numbering]
    * @param {string | null} [options.reader]  whose own messages are never unread
    */
-  constructor(conversation, { numbering = 'dense', reader = null } = {}) {
+  constructor(conversation, { reader = null } = {}) {
     this.conversation = conversation;
-    this.numbering = numbering;
-    this.#list = new HeldList(numbering, reader);
+    this.#list = new HeldList(reader);
   }
 
   get length() { return this.#list.entries.length; }
@@ -83,22 +76,22 @@ export class Timeline {
   /** The entries, oldest first. @type {Entry[]} */
   get entries() { return this.#list.entries.all; }
 
-  /** The places held of a numbered list, as the protocol writes them. */
+  /** The places held, as the protocol writes them. */
   get coverage() { return this.#list.covered.runs; }
 
   /** Whether there is more beyond the two ends of the list; false until the first page has come. */
   get hasMore() {
     if (!this.#list.isLoaded) return { before: false, after: false };
     return {
-      before: compareCuts(this.#list.covered.low ?? this.#list.end, this.#list.floor) > 0,
+      before: (this.#list.covered.first ?? this.#list.end) > this.#list.floor,
       after: !this.#list.followsEnd || !this.#list.touchesEnd,
     };
   }
 
   /** The stretches that are known without a hole, oldest first. @returns {Run[]} */
   get runs() {
-    return this.#list.covered.list.map(({ low, high }) => ({
-      items: this.#list.between(low, high), ...placesBetween(low, high),
+    return this.#list.covered.runs.map(([low, high]) => ({
+      items: this.#list.indices(low, high), places: [low, high],
     }));
   }
 
@@ -108,35 +101,17 @@ export class Timeline {
    * @returns {ListGap[]}
    */
   get gaps() {
-    const { list } = this.#list.covered;
-    /** @type {[Cut, Cut][]} */
-    const bounds = list.slice(1).map((span, at) => [list[at].high, span.low]);
-    const high = this.#list.covered.high ?? (this.#list.isLoaded ? this.#list.floor : undefined);
-    if (this.#list.followsEnd && high !== undefined && compareCuts(high, this.#list.end) < 0) {
-      bounds.push([high, this.#list.end]);
-    }
-    return bounds.map(([low, up]) => {
-      const places = placesBetween(low, up);
-      const isCounted = this.#list.numbering === 'dense' && places.places !== undefined;
-      const missing = isCounted ? Number(up) - Number(low) : undefined;
-      return {
-        items: this.#list.between(low, up), ...places, ...(missing !== undefined && { missing }),
-      };
-    });
+    const { covered, isLoaded, floor, followsEnd, end } = this.#list;
+    const { runs } = covered.holes;
+    const last = covered.last ?? (isLoaded ? floor - 1 : undefined);
+    if (followsEnd && last !== undefined && last < end - 1) runs.push([last + 1, end - 1]);
+    return runs.map(([low, high]) => ({
+      items: this.#list.indices(low, high), places: [low, high], missing: high - low + 1,
+    }));
   }
 
   /** @param {number} index @returns {Entry} */
   at(index) { return this.#list.entries.at(index); }
-
-  /**
-   * The entry at a place of a numbered list, if there is one.
-   *
-   * @param {number} seq
-   */
-  entryAt(seq) {
-    const [from, to] = this.#list.between(seq, seq + 1);
-    return from < to ? this.#list.entries.at(from) : undefined;
-  }
 
   /** @param {string} id */
   indexOf(id) {
@@ -165,13 +140,13 @@ export class Timeline {
     /** @type {Edits} */
     const edits = new Map();
     if (page.kind === 'initial') {
-      this.#list.covered = new Spans();
+      this.#list.covered = Coverage.empty;
       this.#list.removeSent(page.messages, edits);
     } else if (visible && this.#list.isLoaded) {
       this.#leave(page.kind, visible, edits);
     }
     for (const message of page.messages) {
-      this.#list.take(message, 'fetched', proven.holds(this.#list.placeOf(message)), edits);
+      this.#list.take(message, 'fetched', proven.contains(placeOf(message)[0]), edits);
     }
     this.#list.hold(proven, page.gaps ?? [], page.floor ?? 1, edits);
     this.#list.noteEnds(page, proven);
@@ -201,19 +176,17 @@ export class Timeline {
     const edits = new Map();
     const proven = provenByDeltas(ours, covers, this.#list, from);
     for (const { type, message } of ours) {
-      const place = this.#list.placeOf(message);
+      const place = placeOf(message);
       this.#list.countArrival(type === 'deleted' ? { ...message, deleted: true } : message, place);
-      const isProven = proven.holds(place) || this.#list.covered.holds(place);
+      const isProven = proven.contains(place[0]) || this.#list.covered.contains(place[0]);
       if (isProven || this.#list.entry(message.id, edits)) {
         this.#list.take(message, type, isProven, edits);
       }
       if (!isProven) this.#list.changesFrom = Math.max(this.#list.changesFrom, message.rev ?? 0);
     }
     this.#list.hold(proven, gaps, floor, edits);
-    if (head !== undefined && !this.#list.isUnnumbered) {
-      this.#list.end = laterCut(this.#list.end, head + 1);
-    }
-    for (const { message } of ours) this.#list.noteNewest(this.#list.placeOf(message));
+    if (head !== undefined) this.#list.end = Math.max(this.#list.end, head + 1);
+    for (const { message } of ours) this.#list.noteNewest(placeOf(message));
     if (gaps.length > 0) this.#list.changesFrom = Math.max(this.#list.changesFrom, asOf ?? 0);
     const changes = this.#list.commit(edits);
     this.#list.settle();
@@ -250,22 +223,6 @@ export class Timeline {
   hide(id) {
     const entry = this.#list.entry(id, new Map());
     return this.#list.commit(new Map(entry && !entry.isHeld ? [[id, null]] : []));
-  }
-
-  /**
-   * Takes back values that were shown and that the log, as it turned out, does not have.
-   *
-   * @param {ReadonlyMap<string, ListMessage | undefined>} values  what is there instead, by id
-   * @param {number} end  the newest change of the log: no page can be from before a later one
-   * @returns {Changes}
-   */
-  takeBack(values, end) {
-    /** @type {Edits} */
-    const edits = new Map();
-    this.#list.takeBack(values, edits);
-    const changes = this.#list.commit(edits);
-    this.#list.changesFrom = Math.min(this.#list.changesFrom, end);
-    return changes;
   }
 
   /** Forgets everything but what is being sent; pages under way are ignored when they come. */
@@ -316,12 +273,12 @@ export class Timeline {
    * Says up to where the reader has read, and, if the origin said it, how many messages are unread
    * then. A marker never moves back; nothing counts as unread before the first one.
    *
-   * @param {number | {createdAt: string, id: string}} marker  a seq, or a message without one
+   * @param {number} seq
    * @param {number} [count]
    * @returns {Changes}  the messages that are unread no more, or were not before, as updates
    */
-  setRead(marker, count) {
-    return moveReadMarker(this.#list, marker, count);
+  setRead(seq, count) {
+    return moveReadMarker(this.#list, seq, count);
   }
 
   /**
@@ -335,18 +292,6 @@ export class Timeline {
   }
 
   /**
-   * The feed is broken: of a list without numbers, nothing that comes from here on follows what is
-   * held. Numbered lists need no such word, their events say what they prove.
-   */
-  breakFeed() {
-    this.#list.isFed = false;
-    if (this.#list.isUnnumbered) this.#list.covered.remove(this.#list.end, Infinity);
-  }
-
-  /** The feed is whole again. Read what was missed only after this. */
-  resumeFeed() { this.#list.isFed = true; }
-
-  /**
    * What a page proves, or null where it has lost its place.
    *
    * @param {Page} page
@@ -354,8 +299,7 @@ export class Timeline {
   #provenBy(page) {
     const anchor = page.anchor === undefined ? undefined : anchorPlace(page.anchor, this.#list);
     if (anchor === undefined && (page.kind === 'before' || page.kind === 'after')) return null;
-    if (page.covers && !this.#list.isUnnumbered) return Spans.ofRuns(page.covers);
-    return provenByPage(page, anchor, this.#list);
+    return page.covers ? new Coverage(page.covers) : provenByPage(page, anchor);
   }
 
   /**
@@ -385,14 +329,4 @@ export class Timeline {
    * @param {Edits} edits
    */
   #cut(from, to, edits) { if (this.#list.trim(from, to, edits)) this.#list.followsEnd = false; }
-}
-
-/**
- * @param {Cut} low
- * @param {Cut} high
- * @returns {{places?: [number, number]}}
- */
-function placesBetween(low, high) {
-  return Number.isFinite(low) && Number.isFinite(high)
-    ? { places: [Number(low), Number(high) - 1] } : {};
 }

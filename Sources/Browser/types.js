@@ -80,6 +80,7 @@
  * @property {Rev} asOf
  * @property {Head} head
  * @property {boolean} [open]
+ * @property {boolean} [reset]
  * @property {{newest: {id: string | null, seq: Seq}, oldest: {id: string | null, seq: Seq}}[]}
  *   [boundaries]  the ends of the runs in it, newest run first
  *

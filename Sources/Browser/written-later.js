@@ -20,9 +20,9 @@ export class WrittenLater {
   constructor(connection) { this.#connection = connection; }
 
   /**
-   * Notes where an edit was written.
+   * Notes where an edit was begun.
    *
-   * @param {Draft} draft
+   * @param {{head?: Head}} seen
    * @param {ConversationLog | undefined} log
    */
   note({ head }, log) {

@@ -55,12 +55,12 @@ package enum Backup {
     private static func copy(
         _ path: String, _ target: String, _ progress: (Int, Int) -> Void
     ) throws(CacheError) {
-        let source = try Connection(cache: path, access: .readOnly)
+        let source = try Connection(path: path, access: .readOnly)
         // The transaction holds the snapshot: without it each commit of the gateway would restart
         // the copy, which under steady traffic would never end.
         try source.execute("BEGIN")
         try inspect(source, path)
-        let copy = try Connection(cache: target, access: .readWrite)
+        let copy = try Connection(path: target, access: .readWrite)
         try source.copy(to: copy, path: target, step: step, progress)
         // The copy must be complete without a write-ahead log beside it: people move it elsewhere.
         try copy.execute("PRAGMA journal_mode = DELETE")
@@ -91,7 +91,7 @@ package enum Backup {
 
     /// Checks the whole copy.
     private static func check(_ path: String) throws(CacheError) -> Summary {
-        let copy = try Connection(cache: path, access: .readWrite)
+        let copy = try Connection(path: path, access: .readWrite)
         guard try copy.text("PRAGMA quick_check(1)") == "ok",
             let messages = try copy.integer("SELECT count(*) FROM message"),
             messages == (try copy.integer("SELECT messages FROM state"))

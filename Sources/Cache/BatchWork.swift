@@ -18,6 +18,11 @@ import SQLite
     /// The user who pays for the job: users take turns.
     static func payer(of job: Job) -> Payer
 
+    /// Writes, in a transaction of its own before all jobs, what the file needs to go on.
+    /// `committed` follows, with no jobs.
+    /// - Throws: `CacheError`, if the file can't be written.
+    func open() throws(CacheError)
+
     /// Does the job inside the transaction of its batch. A job that the rules of the log refuse
     /// writes nothing and returns; other jobs of the batch are not affected.
     /// - Throws: `CacheError`, if the file can't be written: the whole batch is rolled back.
@@ -52,6 +57,9 @@ extension BatchWork {
 
     /// By default a job's values are small.
     package static func bytes(of job: Job) -> Int { 0 }
+
+    /// By default a file goes on as it is.
+    package func open() throws(CacheError) {}
 
     /// By default jobs defer nothing.
     package func settle() throws(CacheError) {}

@@ -32,17 +32,30 @@ final class Checkpoints: Sendable {
     /// crash reads in some 50 ms.
     static let logLimit = 8_192
 
-    private let store: Store
+    private let place: FilePlace
+    private let waits: DiskWaits
     private let queue = DispatchQueue(label: "gapless.checkpoints")
     private let isAsked = Atomic<Bool>(false)
     private let log = Mutex<Void>(())
     private let lastFailure = Mutex<CacheError?>(nil)
+    /// The one that can checkpoint the log. Used on the queue.
+    private let connection: Mutex<Connection>
 
-    init(_ store: Store) { self.store = store }
+    /// - Throws: `CacheError`, if the file can't be opened, or another program is checkpointing it.
+    init(_ store: Store) throws(CacheError) {
+        place = store.place
+        waits = store.waits
+        let connection = try store.writingConnection()
+        try connection.keep(.checkpoint, within: FilePlace.patience)
+        connection.leaveLogWhenClosed()
+        self.connection = Mutex(connection)
+    }
 
     /// Writes while no checkpoint needs the log to stand still.
     func whileLogIsFree<Failure: Error>(_ write: () throws(Failure) -> Void) throws(Failure) {
-        try log.withLock { _ throws(Failure) in try write() }
+        try waits.during(.commit) { () throws(Failure) in
+            try log.withLock { _ throws(Failure) in try write() }
+        }
     }
 
     /// Why the last checkpoint failed; nil if it succeeded. A commit that is not flushed does not
@@ -57,7 +70,7 @@ final class Checkpoints: Sendable {
             isAsked.store(false, ordering: .relaxed)
             // The next checkpoint takes over whatever this one leaves.
             do throws(CacheError) {
-                try checkpoint()
+                try waits.during(.checkpoint) { () throws(CacheError) in try checkpoint() }
                 lastFailure.withLock { $0 = nil }
             } catch {
                 lastFailure.withLock { $0 = error }
@@ -65,31 +78,44 @@ final class Checkpoints: Sendable {
         }
     }
 
-    /// Checkpoints everything and truncates the log.
+    /// Does something else for the file that may wait for the disk; returns at once.
+    func also(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
+    /// Checkpoints everything, cuts the log, and lets others do it.
     func stop() {
         queue.sync {
-            changing {
-                _ = try? store.writingConnection().integer("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.withLock { connection in
+                if place.canCheckpoint {
+                    place.changing {
+                        _ = try? connection.integer("PRAGMA wal_checkpoint(TRUNCATE)")
+                    }
+                }
+                connection.releaseLock()
             }
         }
     }
 
-    /// On the queue. Each checkpoint has its own connection: they are rare, and so none is shared.
+    /// On the queue.
     private func checkpoint() throws(CacheError) {
-        let connection = try store.writingConnection()
-        let passive = try connection.prepare("PRAGMA wal_checkpoint(PASSIVE)")
-        var pages = 0
-        try changing { () throws(CacheError) in pages = try passive.first { $0.int(1) } ?? 0 }
-        guard pages > Self.logLimit else { return }
-        // Only what was written during the first checkpoint is left.
-        try whileLogIsFree { () throws(CacheError) in
-            try changing { () throws(CacheError) in try passive.run() }
+        try connection.withLock { connection throws(CacheError) in
+            let passive = try connection.prepare("PRAGMA wal_checkpoint(PASSIVE)")
+            // Not beside a commit, which changes what the log should be.
+            try log.withLock { _ throws(CacheError) in try checkLog() }
+            var pages = 0
+            try place.changing { () throws(CacheError) in
+                pages = try passive.first { $0.int(1) } ?? 0
+            }
+            guard pages > Self.logLimit else { return }
+            // Only what was written during the first checkpoint is left.
+            try log.withLock { _ throws(CacheError) in
+                try checkLog()
+                try place.changing { () throws(CacheError) in try passive.run() }
+            }
         }
     }
 
-    /// Changes the file in a way that the place knows to be ours.
-    private func changing<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
-        guard let place = store.place else { return try body() }
-        try place.changing(body)
+    /// What was cut off from the log, or is another's, SQLite would bring over as zeros.
+    private func checkLog() throws(CacheError) {
+        guard place.canCheckpoint else { return try place.check() }
     }
 }

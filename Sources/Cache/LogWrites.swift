@@ -102,6 +102,12 @@ package final class LogWrites {
         try insertMark(0, from: rev, mark)
     }
 
+    /// Tokens of the list from before this rev are no longer confirmed.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func raiseFloor(ofList rev: Int) throws(CacheError) {
+        try connection.execute("UPDATE state SET floor = max(floor, \(rev))")
+    }
+
     /// Records that from this rev on the process with this mark writes the log (0: the list).
     /// - Throws: `CacheError`, if the file can't be written.
     package func insertMark(_ cid: Int, from rev: Int, _ mark: String) throws(CacheError) {

@@ -59,7 +59,7 @@ package final class Purge {
     /// Does one piece; false if there was nothing left to do.
     /// - Throws: `CacheError`, if the file can't be written.
     package func step() throws(CacheError) -> Bool {
-        if try members.letGo() { return true }
+        if try members.removeSome() { return true }
         guard let cid = try next.first({ $0.int(0) }) else { return try forget() }
         lowest.bind(1, cid)
         if let first = try lowest.first({ $0.int(0) }) {
@@ -153,7 +153,7 @@ private final class MemberPurge {
     /// more.
     /// - Returns: false if there was nothing left to do.
     /// - Throws: `CacheError`, if the file can't be written.
-    func letGo() throws(CacheError) -> Bool {
+    func removeSome() throws(CacheError) -> Bool {
         let found = try crowded.first { (cid: $0.int(0), touched: $0.int(1)) }
         guard let (cid, touched) = found else { return false }
         leave.bind(1, cid)

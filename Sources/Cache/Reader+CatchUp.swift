@@ -109,6 +109,6 @@ extension Reader {
         hasRecord = hasRecord || recordAbove.map { log.recordRev > $0 } ?? false
         return Changes(
             messages: messages, record: hasRecord ? try rows.record(log) : nil, head: head,
-            upTo: upTo, mark: try rows.conversations.mark(log.cid, at: upTo), more: more)
+            upTo: upTo, more: more)
     }
 }

@@ -19,6 +19,8 @@ package final class Reader {
     private let begin: Statement
     private let end: Statement
     let memo: CatchUpMemo
+    /// The file of a log, which nobody else has.
+    private let place: FilePlace?
 
     /// A reader with a connection of its own.
     /// - Parameter bytes: the most bytes that the messages of one answer may take; `limits.reply`.
@@ -29,6 +31,7 @@ package final class Reader {
         end = try connection.prepare("COMMIT")
         rows = try Rows(connection)
         self.bytes = bytes
+        place = store.isOrigin ? store.place : nil
         coverage = CacheCoverage(rows: rows, isOrigin: store.isOrigin)
         memo = try CatchUpMemo(connection, rows, coverage)
     }
@@ -82,33 +85,38 @@ package final class Reader {
     /// Answers as an origin: the reading half of the server API.
     /// - Throws: as the other overload.
     package func answer(_ query: HistoryQuery) throws -> HistoryAnswer {
-        try atOneMoment {
-            switch query {
-            case .conversation(let id, let reader):
-                return .conversation(try rows.view(try log(id), for: reader))
-            case .conversations(let user, let limit, let cursor):
-                return .conversations(try list(of: user, limit: limit, cursor: cursor))
-            case .conversationsSince(let user, let token, let limit):
-                return .conversationsSince(try list(of: user, since: token, limit: limit))
-            case .listed(let user): return .listed(try heads(ofList: user))
-            case .message(let id, let message):
-                let found = try rows.messages.message(try log(id).cid, id: message)
-                guard let found else { throw RequestError.noMessage }
-                return .message(found)
-            case .page(let id, let request):
-                return .page(try page(try log(id), request))
-            case .changes(let id, let since, let mark, let limit, let recordAbove):
-                return .changes(
-                    try changes(
-                        try log(id), since: since, mark: mark, limit: limit,
-                        recordAbove: recordAbove))
-            case .heads(let ids):
-                var heads: [ID: Head] = [:]
-                for id in ids { heads[id.id] = try rows.conversations.log(id)?.head }
-                return .heads(heads)
-            case .participants(let id, let request):
-                return .participants(try participants(try log(id), request))
-            }
+        try atOneMoment { try answered(query) }
+    }
+
+    private func answered(_ query: HistoryQuery) throws -> HistoryAnswer {
+        switch query {
+        case .conversation(let id, let reader):
+            return .conversation(try rows.view(try log(id), for: reader))
+        case .conversations(let user, let limit, let cursor):
+            return .conversations(try list(of: user, limit: limit, cursor: cursor))
+        case .conversationsSince(let user, let token, let limit):
+            return .conversationsSince(try list(of: user, since: token, limit: limit))
+        case .listed(let user): return .listed(try heads(ofList: user))
+        case .message(let id, let message):
+            let found = try rows.messages.message(try log(id).cid, id: message)
+            guard let found else { throw RequestError.noMessage }
+            return .message(found)
+        case .page(let id, let request):
+            return .page(try page(try log(id), request))
+        case .changes(let id, let since, let mark, let limit, let recordAbove):
+            return .changes(
+                try changes(
+                    try log(id), since: since, mark: mark, limit: limit,
+                    recordAbove: recordAbove))
+        case .heads(let ids):
+            var heads: [ID: Head] = [:]
+            for id in ids { heads[id.id] = try rows.conversations.log(id)?.head }
+            return .heads(heads)
+        case .participants(let id, let request):
+            return .participants(try participants(try log(id), request))
+        // No follower of this log exists that another branch of it could mislead.
+        case .provided(_, let query):
+            return try answered(query)
         }
     }
 
@@ -119,6 +127,7 @@ package final class Reader {
     }
 
     private func atOneMoment<Value>(_ read: () throws -> Value) throws -> Value {
+        guard place?.isReadable != false else { throw Self.unreadable }
         try begin.run()
         do {
             let value = try read()
@@ -130,6 +139,9 @@ package final class Reader {
             throw error
         }
     }
+
+    private static let unreadable = RequestError(
+        .originUnavailable, "something else changed the origin's file", retry: .later)
 
     func log(_ id: String) throws -> LogRow {
         guard let log = try rows.conversations.log(id) else { throw RequestError.noConversation }

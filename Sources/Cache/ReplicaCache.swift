@@ -15,12 +15,12 @@ import Wire
 package final class ReplicaCache {
     /// What `.trim` keeps. A new value applies from the next trim of each conversation.
     package var retention: Retention
-    private let connection: Connection
+    let connection: Connection
     private let transactions: Transactions
     private let turn: ReplicaTurn
     private let purge: Purge
     private let checkpoints: Checkpoints
-    private let place: FilePlace?
+    private let place: FilePlace
     /// Whether rows of dropped conversations may be left; at the start, of an earlier process.
     private var isPurgeDue = true
     private var pages = PagesSinceCheckpoint()
@@ -39,9 +39,9 @@ package final class ReplicaCache {
             connection, path: store.options.path,
             mark: String(UInt64.random(in: 0...UInt64.max), radix: 16))
         purge = try Purge(connection)
-        checkpoints = Checkpoints(store)
+        checkpoints = try Checkpoints(store)
         place = store.place
-        place?.noteLog()
+        try place.adopt(connection)
     }
 
     /// Performs the writes in order, all of them or none.
@@ -84,7 +84,7 @@ package final class ReplicaCache {
 
     /// Checks that the file is there, and as this process left it.
     /// - Throws: `CacheError`, if it is not.
-    package func look() throws(CacheError) { try place?.check() }
+    package func look() throws(CacheError) { try place.check() }
 
     /// Makes any write at all, to learn whether the file is writable again.
     /// - Throws: `CacheError`, if it is not; after a failed checkpoint, until another one succeeds.
@@ -101,16 +101,20 @@ package final class ReplicaCache {
 
     /// Checkpoints all writes, so that the file is complete without its write-ahead log. Must be
     /// called last; it waits for the disk.
-    package func stop() { checkpoints.stop() }
+    package func stop() {
+        connection.releaseLock()
+        checkpoints.stop()
+    }
 
     private func transaction(_ body: () throws(CacheError) -> Void) throws(CacheError) {
         var isCommitted = false
         defer { turn.forget(isCommitted: isCommitted) }
         try checkpoints.whileLogIsFree { () throws(CacheError) in
-            try place?.check()
-            try transactions.perform { () throws(CacheError) in
-                try body()
-                try turn.finish()
+            try place.commit(by: connection) { () throws(CacheError) in
+                try transactions.perform { () throws(CacheError) in
+                    try body()
+                    try turn.finish()
+                }
             }
             isCommitted = true
         }

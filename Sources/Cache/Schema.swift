@@ -32,10 +32,9 @@ enum Schema {
 
     static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth]
 
-    /// Migrates the file to the newest version.
-    /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or SQLite's failure.
-    static func migrate(_ connection: Connection, path: String) throws(CacheError) {
-        let version = try check(connection, path: path)
+    /// Migrates the file from this version to the newest.
+    /// - Throws: `CacheError`, SQLite's failure.
+    static func migrate(_ connection: Connection, from version: Int) throws(CacheError) {
         for (number, script) in migrations.enumerated().dropFirst(version) {
             try connection.execute(
                 """
@@ -50,7 +49,7 @@ enum Schema {
 
     /// Checks whether the file can be migrated.
     /// - Returns: its version.
-    /// - Throws: as `migrate`.
+    /// - Throws: `CacheError`: `otherProgram`, `newerVersion`, or `damaged` if it is no version.
     @discardableResult
     static func check(_ connection: Connection, path: String) throws(CacheError) -> Int {
         let version = try connection.integer("PRAGMA user_version") ?? 0
@@ -68,6 +67,12 @@ enum Schema {
                 .newerVersion, doing: "open cache", on: path,
                 seen: "it was written by a newer version of this program, as version \(version)",
                 detail: "up to \(migrations.count) is known here")
+        }
+        guard isEmpty || version > 0 else {
+            throw CacheError(
+                .damaged, doing: "open cache", on: path,
+                seen: "no version of this program writes such a file",
+                detail: "user_version \(version)")
         }
         return version
     }

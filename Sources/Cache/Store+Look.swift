@@ -10,13 +10,14 @@ extension Store {
     package static func look(_ options: Options) throws(CacheError) -> Bool {
         var options = options
         options.path = target(of: options.path)
-        let isTaken = try FileLock.isTaken(guarding: options.path)
+        let isNameTaken = try FileLock.isTaken(guarding: options.path)
         guard try checkFile(options.path) > 0 else {
             try checkRoom(for: options.path)
-            return isTaken
+            return isNameTaken
         }
+        let isTaken = isNameTaken || FilePlace.isTaken(options.path)
         do throws(CacheError) {
-            let connection = try Connection(cache: options.path, access: .readOnly)
+            let connection = try Connection(path: options.path, access: .readOnly)
             try Schema.check(connection, path: options.path)
             try checkOrigin(connection, options)
             // One that runs has read its file through, and goes on with it.
@@ -38,7 +39,12 @@ extension Store {
             CacheError(.notWritable, doing: "open cache", on: path, seen: seen, detail: detail)
         }
         var status = stat()
-        guard stat(path, &status) == 0 else { return 0 }
+        guard stat(path, &status) == 0 else {
+            guard errno == ENOENT else {
+                throw refusal("it can't be reached", String(cString: strerror(errno)))
+            }
+            return 0
+        }
         guard status.st_mode & S_IFMT == S_IFREG else {
             let isDirectory = status.st_mode & S_IFMT == S_IFDIR
             throw refusal(
@@ -54,20 +60,24 @@ extension Store {
 
     /// A file is begun with its tables.
     private static func checkRoom(for path: String) throws(CacheError) {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        var room = statvfs()
-        guard statvfs(folder, &room) == 0 else { return }
-        let free = Int(clamping: room.f_bavail) * Int(clamping: room.f_frsize)
-        guard free < emptyBytes else { return }
+        guard let free = freeBytes(beside: path), free < emptyBytes else { return }
         throw CacheError(
             .full, doing: "open cache", on: path, seen: "the disk is full",
             detail: "free: \(free) bytes; needed to begin: \(emptyBytes)")
     }
 
+    /// The bytes that are free on the disk of a file; nil if the system does not say.
+    static func freeBytes(beside path: String) -> Int? {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        var room = statvfs()
+        guard statvfs(folder, &room) == 0 else { return nil }
+        return Int(clamping: room.f_bavail) * Int(clamping: room.f_frsize)
+    }
+
     /// What a file takes that holds nothing, with the log of writes beside it.
     private static let emptyBytes = 160 * 1024
 
-    private static func checkOrigin(
+    static func checkOrigin(
         _ connection: Connection, _ options: Options
     ) throws(CacheError) {
         guard try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0 > 0 else { return }

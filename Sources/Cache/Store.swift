@@ -56,11 +56,20 @@ package final class Store: Sendable {
     package var isOrigin: Bool { options.origin == "embedded" }
 
     private let lock: FileLock
-    /// The identity of the file that this process writes.
-    let place: FilePlace?
+    /// The file that this process writes.
+    let place: FilePlace
+
+    /// How long what is written has waited for the disk.
+    package let waits = DiskWaits()
+
+    /// How far the list of an origin's log was told.
+    package let witness: ListWitness
 
     /// The path of a damaged file that was quarantined at the start; nil if there was none.
     package let putAside: String?
+
+    /// The versions of the file before and after it was migrated; nil if it was not.
+    package let migration: (from: Int, to: Int)?
 
     /// Announces that this process is about to exit: a successor waits for the file.
     package func leave() { lock.leave() }
@@ -74,30 +83,43 @@ package final class Store: Sendable {
         self.options = options
         lock = try FileLock(
             guarding: options.path, wait: options.wait, succession: options.succession)
-        _ = try Store.checkFile(options.path)
+        witness = ListWitness(lock)
         do throws(CacheError) {
-            try Store.prepare(options)
-            putAside = nil
+            (place, migration, putAside) = try Store.open(options, wasOurs: lock.wasThere)
+        } catch {
+            // A lock that is left here would claim somebody else's file as ours.
+            if !lock.wasThere { unlink(options.path + ".lock") }
+            throw error
+        }
+    }
+
+    private static func open(
+        _ options: Options, wasOurs: Bool
+    ) throws(CacheError) -> (FilePlace, (from: Int, to: Int)?, String?) {
+        _ = try checkFile(options.path)
+        let place = try FilePlace(options.path, wait: options.wait)
+        do throws(CacheError) {
+            return (place, try prepare(options), nil)
         } catch {
             // If the first page is damaged, only the lock beside the file tells whose it is.
             guard error.isOfAPart, options.origin != "embedded",
-                lock.wasThere || Store.isOurs(options.path)
-            else {
-                // A lock that is left here would claim somebody else's file as ours.
-                if !lock.wasThere { unlink(options.path + ".lock") }
-                throw error
-            }
-            putAside = try Store.putAside(options.path)
-            try Store.prepare(options)
+                wasOurs || isOurs(options.path)
+            else { throw error }
+            let target = try putAside(options.path)
+            let place = try FilePlace(options.path, wait: options.wait)
+            return (place, try prepare(options), target)
         }
-        place = FilePlace(options.path)
     }
 
-    /// Creates the file, or checks and migrates it.
-    private static func prepare(_ options: Options) throws(CacheError) {
+    /// Fills an empty file, or checks and migrates it.
+    /// - Returns: its versions before and after, if it was migrated.
+    private static func prepare(_ options: Options) throws(CacheError) -> (from: Int, to: Int)? {
         let connection = try Store.connect(options)
         try checkPages(connection, options)
-        try Schema.migrate(connection, path: options.path)
+        // What is refused stays as it is.
+        let version = try Schema.check(connection, path: options.path)
+        try checkOrigin(connection, options)
+        try Schema.migrate(connection, from: version)
         let mode = try connection.text("PRAGMA journal_mode = WAL")
         guard mode == "wal" else {
             throw CacheError(
@@ -106,6 +128,8 @@ package final class Store: Sendable {
                 detail: "journal mode \(mode ?? "unknown")")
         }
         try Store.claim(connection, options)
+        let newest = Schema.migrations.count
+        return version == 0 || version == newest ? nil : (version, newest)
     }
 
     /// A connection that writes, for the one `Writer` or the one `ReplicaCache`.
@@ -121,13 +145,16 @@ package final class Store: Sendable {
     /// A connection of its own for one thread that reads.
     /// - Throws: `CacheError`, if the file can't be opened.
     func readingConnection() throws(CacheError) -> Connection {
-        let connection = try Connection(cache: options.path, access: .readOnly)
+        let connection = try Connection(path: options.path, access: .readOnly)
         try connection.execute("PRAGMA cache_size = -16384;")
         return connection
     }
 
     /// The size of the file and its write-ahead log in bytes.
     package var bytes: Int { Store.size(options.path) }
+
+    /// The bytes that are free on the disk of the file; nil if the system does not say.
+    package var freeBytes: Int? { Store.freeBytes(beside: options.path) }
 
     private static func size(_ path: String) -> Int {
         [path, path + "-wal"].reduce(0) { total, path in
@@ -137,7 +164,7 @@ package final class Store: Sendable {
     }
 
     private static func connect(_ options: Options) throws(CacheError) -> Connection {
-        let connection = try Connection(cache: options.path, access: .readWrite)
+        let connection = try Connection(path: options.path, access: .readWrite)
         guard !connection.isReadOnly else {
             throw CacheError(
                 .notWritable, doing: "open cache", on: options.path, seen: "it can only be read",

@@ -57,12 +57,13 @@ package struct WriterFigures: Sendable, Hashable {
     private let writable = Atomic<Bool>(true)
     private let onWritable: @Sendable (CacheError?) -> Void
     @usableFromInline var meter: WriterMeter
-    private let place: FilePlace?
+    private let store: Store
     private let connection: Connection
     private let transactions: Transactions
     @usableFromInline var work: Work?
     private var retryIsDue = false
     private let checkpoints: Checkpoints
+    private let marker: ReadMarker
     private var pages = PagesSinceCheckpoint()
     /// Batches since the last idle work.
     @usableFromInline var untidied = 0
@@ -87,10 +88,19 @@ package struct WriterFigures: Sendable, Hashable {
         self.onWritable = onWritable
         meter = WriterMeter(pace, clock)
         waiting = Mutex(Waiting(caller: CallersCommits(pace)))
-        place = store.place
-        checkpoints = Checkpoints(store)
-        work = try makeWork(connection)
-        place?.noteLog()
+        self.store = store
+        checkpoints = try Checkpoints(store)
+        marker = try ReadMarker(store)
+        try store.place.adopt(connection)
+        let work = try makeWork(connection)
+        try store.place.commit(by: connection) { () throws(CacheError) in
+            try transactions.perform { () throws(CacheError) in
+                try work.open()
+                try work.settle()
+            }
+        }
+        work.committed([])
+        self.work = work
     }
 
     /// Whether the last write succeeded.
@@ -175,6 +185,7 @@ package struct WriterFigures: Sendable, Hashable {
         queue.sync {
             while let first = takeNext() { run(first) }
             work = nil
+            connection.releaseLock()
         }
         // So that the file is complete without its write-ahead log: people copy it.
         checkpoints.stop()
@@ -287,9 +298,10 @@ package struct WriterFigures: Sendable, Hashable {
             }
         }
         do throws(CacheError) {
-            try place?.check()
             try checkpoints.whileLogIsFree { () throws(CacheError) in
-                try transactions.perform(body)
+                try store.place.commit(by: connection) { () throws(CacheError) in
+                    try transactions.perform(body)
+                }
             }
         } catch {
             figuresBox.withLock { $0.rollbacks += 1 }
@@ -302,17 +314,21 @@ package struct WriterFigures: Sendable, Hashable {
             $0.commits += 1
             $0.rows += rows
         }
+        // On one core this is the thread that the mark would spare.
+        if !isOnOneCore { marker.mark() }
         found(nil)
         // What it does not bring over now, because somebody reads it, the next one will.
         if pages.isDue(connection) { checkpoints.ask() }
     }
 
     /// Looks every second whether the file is there and as it was left, also while nobody writes.
+    /// What the witness of the list says is on the disk then, too.
     private func look() {
         guard work != nil else { return }
         if isWritable {
-            do throws(CacheError) { try place?.check() } catch { found(error) }
+            do throws(CacheError) { try store.place.check() } catch { found(error) }
         }
+        checkpoints.also { [store] in store.witness.flush() }
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.look() }
     }
 

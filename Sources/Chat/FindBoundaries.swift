@@ -1,9 +1,7 @@
-// Finds the holes in a list of messages. There are two ways: by the numbers alone, where numbering
-// is dense (1, 2, 3, …, and a deleted message keeps its number); or by the coverage that is held
-// beside the list, for any numbering. A list alone can't tell a hole from a number that was never
-// given.
+// Finds the holes in a list of messages. There are two ways: by the numbers alone (1, 2, 3, …, and
+// a deleted message keeps its number); or by the coverage that is held beside the list.
 
-/// The runs of a densely numbered list as pairs of messages, newest run first.
+/// The runs of a list as pairs of messages, newest run first.
 ///
 /// `[(A, Z)]` is a list without a hole: load the messages after A and those before Z. `[(A, D), (G,
 /// Z)]` has one, between D and G. The list may be in any order. An empty list has no runs, one
@@ -17,17 +15,16 @@ public func findBoundaryMessages(
     denseRuns(of: list).map { (newest: list[$0.newest], oldest: list[$0.oldest]) }
 }
 
-/// The runs of a densely numbered list as pairs of positions in the list, newest run first: the
-/// position of the run's newest message, then that of its oldest. Otherwise like
-/// `findBoundaryMessages`.
+/// The runs of a list as pairs of positions in the list, newest run first: the position of the
+/// run's newest message, then that of its oldest. Otherwise like `findBoundaryMessages`.
 /// - Complexity: O(n) for a list in ascending or descending order, otherwise O(n log n).
 public func findBoundaries(ofMessageList list: [Message]) -> [(Int, Int)] {
     denseRuns(of: list).map { ($0.newest, $0.oldest) }
 }
 
-/// The ends of the runs of `coverage`, for any numbering, newest run first: the newest and the
-/// oldest message held in each run. Leaves out a run without a message (its places were never
-/// given, or its messages are not in the list), and messages outside `coverage`.
+/// The ends of the runs of `coverage`, newest run first: the newest and the oldest message held in
+/// each run. Leaves out a run without a message (its messages are not in the list), and messages
+/// outside `coverage`.
 /// - Complexity: O(n log r + r) for n messages, in any order, and r runs.
 public func findBoundaries(of messages: [Message], coverage: Coverage) -> [Boundary] {
     /// The seq and the position of each end of a run, as far as they are known.
@@ -51,7 +48,7 @@ public func findBoundaries(of messages: [Message], coverage: Coverage) -> [Bound
 /// How many places `to` lies after `from`: 1 for the next message, 0 for the same, negative for an
 /// older one. Nil if either has no `seq`, or they are of different conversations.
 ///
-/// In dense numbering, 1 means that nothing lies between them.
+/// 1 means that nothing lies between them.
 public func distance(from: Message, to: Message) -> Int? {
     guard from.conversation == to.conversation, let start = from.seq, let end = to.seq else {
         return nil

@@ -1,7 +1,7 @@
 // The one rule for loading, by places. Every view of a conversation, in each language, uses it;
 // `Tests/Vectors/loading.json` has the expected answers.
 
-/// What is known of a numbered log, dense or not, by places.
+/// What is known of a log, by places.
 public struct KnownPlaces: Sendable, Hashable {
     /// The places held.
     public var runs: Coverage

@@ -1,8 +1,8 @@
 // The functions with which a client keeps a list. All are pure: a list goes in and a list comes
 // out, in order, each id once.
 //
-// Messages ascend by `(seq, id)`; without numbering by `(createdAt, id)`; a message without a seq
-// yet comes after all that have one. Conversations have the latest activity first.
+// Messages ascend by `(seq, id)`; those without a seq yet come after them, by `(createdAt, id)`.
+// Conversations have the latest activity first.
 //
 // Where records carry `rev`, the newest wins, so neither the order of pages and deltas nor their
 // repetition matters, within one epoch: after a log was reset, begin a new list. Without `rev`, a

@@ -1,7 +1,7 @@
 /// The order of messages in a list, and which of two values of one message a list keeps.
 extension Message: ListedRecord {
-    /// Ascending `(seq, id)`, then the messages without a seq, ascending `(createdAt, id)`: a list
-    /// without numbering is in order of time, and messages still being sent come last.
+    /// Ascending `(seq, id)`, then the messages without a seq, ascending `(createdAt, id)`: those
+    /// that are still being sent.
     func stands(before other: Message) -> Bool {
         switch (seq, other.seq) {
         case (let mine?, let theirs?) where mine != theirs: return mine < theirs

@@ -9,25 +9,20 @@ struct Place: Sendable, Comparable {
     let moment: Timestamp
     let id: String
 
-    init(_ message: Message, in numbering: Timeline.Numbering) {
-        if numbering != .unnumbered, let seq = message.seq {
-            self.init(number: seq, id: message.id)
-        } else {
-            self.init(moment: message.createdAt, id: message.id)
-        }
+    init(_ message: Message) {
+        number = message.seq ?? .max
+        moment = message.seq == nil ? message.createdAt : .earliest
+        id = message.id
     }
 
-    init(number: Int, id: String = "") {
+    init(number: Int) {
         self.number = number
         moment = .earliest
-        self.id = id
+        id = ""
     }
 
-    init(moment: Timestamp, id: String) {
-        number = .max
-        self.moment = moment
-        self.id = id
-    }
+    /// Whether it is the place of a message that the origin has, not of one being sent.
+    var isGiven: Bool { number != .max }
 
     // Compares ids by their bytes, as everywhere: Swift's own order would make two ids one.
     static func < (a: Place, b: Place) -> Bool {

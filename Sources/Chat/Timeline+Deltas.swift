@@ -26,14 +26,14 @@ extension Timeline {
             countArrival(of: delta)
             let message = delta.message
             let place = place(of: message)
-            let isProven = proven.contains(place) || covered.contains(place)
+            let isProven = proven.contains(place.number) || coverage.contains(place.number)
             if isProven || entry(of: message.id, edits) != nil {
                 take(message, Arrival(message, delta.type).origin, isProven: isProven, &edits)
             }
             if !isProven { changesFrom = max(changesFrom, message.rev ?? 0) }
         }
         hold(proven, without: gaps, floor: floor, &edits)
-        if let head, numbering != .unnumbered { end = max(end, .number(head + 1)) }
+        if let head { end = max(end, head + 1) }
         for delta in deltas { noteNewest(place(of: delta.message)) }
         if !gaps.isEmpty { changesFrom = max(changesFrom, asOf ?? 0) }
         let changes = commit(edits)
@@ -41,49 +41,27 @@ extension Timeline {
         return changes
     }
 
-    /// The feed broke: in a list without numbers, later messages do not follow what is held. A
-    /// numbered list does not need this call, since its events say what they prove.
-    public mutating func breakFeed() {
-        isFed = false
-        if numbering == .unnumbered { covered.remove(end, .end) }
-    }
-
-    /// The feed is whole again: each message follows the one before it. Fetch what was missed only
-    /// after this call, or it stays missing.
-    public mutating func resumeFeed() { isFed = true }
-
     /// What the changes prove, clipped to the window.
     private func proven(
         by deltas: [MessageDelta], covers: Coverage?, from: Int?
-    ) -> Spans {
-        guard isLoaded else { return Spans() }
-        var proven = Spans()
-        if let covers, numbering != .unnumbered {
-            proven = Spans(covers)
-        } else {
-            for delta in deltas {
-                let place = place(of: delta.message)
-                guard numbering == .unnumbered || place.number != .max else { continue }
-                // While a feed is whole, each new message follows the one before it.
-                let isNews = isFed && followsEnd && .before(place) >= end
-                let isChained = isNews && numbering == .unnumbered
-                proven.insert(.before(place), isChained ? .end : .behind(place))
-            }
-        }
+    ) -> Coverage {
+        guard isLoaded else { return Coverage() }
+        let given = deltas.map { place(of: $0.message) }.filter(\.isGiven)
+        var proven = covers ?? Coverage(places: given.map(\.number))
         for delta in deltas where isStray(delta) {
-            let place = place(of: delta.message)
-            proven.remove(.before(place), .behind(place))
+            let number = place(of: delta.message).number
+            proven.remove(number, number)
         }
-        let low = covered.low ?? floor
-        let high = followsEnd ? .end : covered.high ?? low
-        return proven.clipped(from.map { min(low, .number($0)) } ?? low, high)
+        let low = min(coverage.first ?? floor, from ?? .max)
+        let high = followsEnd ? .max : coverage.last ?? low - 1
+        return proven.clipped(low, high)
     }
 
     /// Whether a change is of a message in a hole that is not even shown.
     private func isStray(_ delta: MessageDelta) -> Bool {
         guard delta.type != .inserted, delta.via ?? .live == .live else { return false }
-        let place = place(of: delta.message)
-        let isNew = followsEnd && .before(place) >= end
-        return !isNew && !covered.contains(place) && rows.place(of: delta.message.id) == nil
+        let number = place(of: delta.message).number
+        let isNew = followsEnd && number >= end
+        return !isNew && !coverage.contains(number) && rows.place(of: delta.message.id) == nil
     }
 }

@@ -15,13 +15,13 @@ extension Timeline {
         let opens = page.kind == .initial || !isLoaded
         var edits = Edits()
         if page.kind == .initial {
-            covered = Spans()
+            coverage = Coverage()
             removeSent(but: page.messages, &edits)
         } else if let visible, isLoaded {
             leave(by: page.kind, visible: visible, &edits)
         }
         for message in page.messages {
-            take(message, .fetched, isProven: proven.contains(place(of: message)), &edits)
+            take(message, .fetched, isProven: proven.contains(place(of: message).number), &edits)
         }
         hold(proven, without: page.gaps, floor: page.floor, &edits)
         noteEnds(of: page, proven)
@@ -75,7 +75,7 @@ extension Timeline {
     // MARK: What a page proves
 
     /// What a page proves; nil if its anchor is unknown.
-    private func proven(by page: Page) -> Spans? {
+    private func proven(by page: Page) -> Coverage? {
         var anchor: Place?
         switch page.kind {
         case .before(let from), .after(let from):
@@ -83,38 +83,26 @@ extension Timeline {
             anchor = known
         default: break
         }
-        if let covers = page.covers, numbering != .unnumbered { return Spans(covers) }
-        return provenByRule(page, from: anchor)
+        return page.covers ?? provenByRule(page, from: anchor)
     }
 
     /// The page rule: a page proves what lies between its ends, from there to its anchor, and,
     /// where `hasMore` is false, everything beyond that end.
-    private func provenByRule(_ page: Page, from anchor: Place?) -> Spans {
-        let held = page.messages.map { place(of: $0) }
-            .filter { numbering == .unnumbered || $0.number != .max }
-        var low = held.min().map(Spans.Cut.before)
-        var high = held.max().map(Spans.Cut.behind)
+    private func provenByRule(_ page: Page, from anchor: Place?) -> Coverage {
+        let anchor = anchor.flatMap { $0.isGiven ? $0.number : nil }
+        let given = page.messages.map { place(of: $0) }.filter(\.isGiven).map(\.number)
+        var low = given.min()
+        var high = given.max()
         switch (page.kind, anchor) {
-        case (.before, let anchor?): high = max(high ?? .before(anchor), .before(anchor))
+        case (.before, let anchor?): high = max(high ?? 0, anchor - 1)
         case (.after, let anchor?) where page.isNextToAnchor:
-            low = min(low ?? .behind(anchor), .behind(anchor))
+            low = min(low ?? .max, anchor + 1)
         default: break
         }
-        if !page.hasMore.before { low = numbering == .unnumbered ? .start : .number(page.floor) }
-        if !page.hasMore.after { high = max(high ?? .start, endProven(by: page, newest: high)) }
-        var spans = Spans()
-        if let low, let high { spans.insert(low, high) }
-        return spans
-    }
-
-    /// How far a page without newer messages reaches. In a list without numbers it reaches to the
-    /// end, feed included, unless the feed is broken or has brought a message that the page does
-    /// not hold yet.
-    private func endProven(by page: Page, newest: Spans.Cut?) -> Spans.Cut {
-        guard numbering == .unnumbered else { return .number((page.head ?? 0) + 1) }
-        let newest = newest ?? .start
-        let isBehind = newest < end && (page.kind == .initial || covered.high != .end)
-        return isBehind || !isFed ? newest : .end
+        if !page.hasMore.before { low = page.floor }
+        if !page.hasMore.after { high = max(high ?? 0, page.head ?? 0) }
+        guard let low, let high else { return Coverage() }
+        return Coverage(low, high)
     }
 
     private func place(of anchor: Page.Anchor) -> Place? {
@@ -124,17 +112,16 @@ extension Timeline {
             let place = Place(number: seq)
             let at = rows.entries.index(where: { $0.place >= place })
             let isShown = at < rows.entries.count && rows.entries[at].place.number == seq
-            return isShown || covered.contains(place) ? place : nil
+            return isShown || coverage.contains(seq) ? place : nil
         }
     }
 
-    private mutating func noteEnds(of page: Page, _ proven: Spans) {
-        if numbering != .unnumbered {
+    private mutating func noteEnds(of page: Page, _ proven: Coverage) {
+        if !page.hasMore.before, let low = proven.first {
             // Messages that the page is missing exist all the same.
-            let lacking = page.gaps.first.map { Spans.Cut.number($0) } ?? .end
-            if !page.hasMore.before, let low = proven.low { floor = max(floor, min(low, lacking)) }
-            if let head = page.head { end = max(end, .number(head + 1)) }
+            floor = max(floor, min(low, page.gaps.first ?? .max))
         }
+        if let head = page.head { end = max(end, head + 1) }
         for message in page.messages { noteNewest(place(of: message)) }
         switch page.kind {
         case .initial: followsEnd = !page.hasMore.after
@@ -147,7 +134,7 @@ extension Timeline {
 // MARK: What pages and deltas have in common
 
 extension Timeline {
-    func place(of message: Message) -> Place { Place(message, in: numbering) }
+    func place(of message: Message) -> Place { Place(message) }
 
     /// The entry of a message as it will be after `edits`.
     func entry(of id: String, _ edits: Edits) -> Entry? {
@@ -179,50 +166,49 @@ extension Timeline {
     /// Holds what was proven. Removes messages that were only shown there and did not come; marks
     /// those in `gaps` as only shown; drops what lies below the floor.
     mutating func hold(
-        _ proven: Spans, without gaps: Coverage, floor number: Int, _ edits: inout Edits
+        _ proven: Coverage, without gaps: Coverage, floor number: Int, _ edits: inout Edits
     ) {
-        for span in proven.list {
-            for index in rows.firstIndex(behind: span.low)..<rows.firstIndex(behind: span.high) {
+        for run in proven.runs {
+            for index in rows.indices(of: run) {
                 let entry = rows.entries[index]
                 if !entry.isHeld, edits[entry.message.id] == nil {
                     edits.set(entry.message.id, nil)
                 }
             }
         }
-        covered.insert(proven)
-        if numbering != .unnumbered, .number(number) > floor {
-            floor = .number(number)
-            covered.remove(.start, floor)
-            for index in 0..<rows.firstIndex(behind: floor) {
+        for run in proven.runs { coverage.insert(run.low, run.high) }
+        if number > floor {
+            floor = number
+            coverage.remove(.min, floor - 1)
+            for index in 0..<rows.firstIndex(from: floor) {
                 edits.set(rows.entries[index].message.id, nil)
             }
         }
-        lose(Spans(gaps), &edits)
+        lose(gaps, &edits)
     }
 
     /// Takes places out of what is held; their messages are only shown from then on.
-    mutating func lose(_ lost: Spans, _ edits: inout Edits) {
+    mutating func lose(_ lost: Coverage, _ edits: inout Edits) {
         guard !lost.isEmpty else { return }
-        covered.remove(lost)
-        for span in lost.list {
-            for index in rows.firstIndex(behind: span.low)..<rows.firstIndex(behind: span.high) {
+        coverage = coverage.subtracting(lost)
+        for run in lost.runs {
+            for index in rows.indices(of: run) {
                 let id = rows.entries[index].message.id
                 if edits[id] == nil { edits.set(id, rows.entries[index]) }
             }
         }
-        edits.demote { lost.contains($0) }
+        edits.demote { lost.contains($0.number) }
     }
 
     mutating func noteNewest(_ place: Place) {
-        guard numbering == .unnumbered || place.number != .max else { return }
-        end = max(end, .behind(place))
+        if place.isGiven { end = max(end, place.number + 1) }
     }
 
     /// Removes all messages except those that come again, whose value here may be newer, and those
     /// still being sent, which stay until they arrive.
     func removeSent(but messages: [Message], _ edits: inout Edits) {
         let kept = Set(messages.map { RecordKey($0.id) })
-        for entry in rows.entries.all where rows.isGiven(entry.place) {
+        for entry in rows.entries.all where entry.place.isGiven {
             if !kept.contains(RecordKey(entry.message.id)) { edits.set(entry.message.id, nil) }
         }
     }

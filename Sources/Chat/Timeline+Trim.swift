@@ -62,8 +62,8 @@ extension Timeline {
         guard low < high else { return }
         for index in low..<high { edits.set(rows.entries[index].message.id, nil) }
         let reachesEnd = high == unsent
-        let from = low == 0 ? Spans.Cut.start : .before(rows.entries[low].place)
-        covered.remove(from, reachesEnd ? .end : .behind(rows.entries[high - 1].place))
+        let from = low == 0 ? .min : rows.entries[low].place.number
+        coverage.remove(from, reachesEnd ? .max : rows.entries[high - 1].place.number)
         if reachesEnd { followsEnd = false }
     }
 }

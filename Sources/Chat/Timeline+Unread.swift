@@ -15,27 +15,18 @@ extension Timeline {
         public internal(set) var afterNewestLoaded = 0
     }
 
-    /// How far the reader has read.
-    public enum ReadMarker: Sendable, Hashable {
-        /// Everything up to this seq; 0 for nothing.
-        case seq(Int)
-        /// Everything up to this message of a list without numbers.
-        case message(createdAt: Timestamp, id: String)
-    }
-
     /// Sets how far the reader has read and, if the origin sent it, how many messages are unread
     /// then. A marker never moves back, and the count of one that comes late is outdated. Before
     /// the first marker nothing counts as unread.
     ///
     /// - Returns: The messages in the list whose `isUnread` changed, as updates.
     @discardableResult
-    public mutating func setRead(upTo marker: ReadMarker, unread: Int? = nil) -> Changes {
+    public mutating func setRead(upTo seq: Int, unread: Int? = nil) -> Changes {
         var changes = Changes()
-        let place = Place(marker)
         let from = counter.lastRead
-        let read = counter.advance(to: place)
-        let low = from.map { old in rows.entries.index(where: { $0.place > old }) } ?? 0
-        let high = from == nil ? count : rows.entries.index(where: { $0.place > place })
+        let read = counter.advance(to: seq)
+        let low = from.map { rows.firstIndex(above: $0) } ?? 0
+        let high = from == nil ? count : rows.firstIndex(above: seq)
         for index in low..<max(low, high) {
             let entry = rows.entries[index]
             let isUnread = isUnread(entry.message, at: entry.place)
@@ -44,8 +35,8 @@ extension Timeline {
             counter.count(entry.place, by: isUnread ? 1 : -1)
             changes.updated.append(.init(id: entry.message.id, index: index))
         }
-        if let unread, place == read { counter.correct(total: unread) }
-        if read >= (rows.newest ?? read), .behind(read) >= end { counter.clear() }
+        if let unread, seq == read { counter.correct(total: unread) }
+        if read >= rows.newest?.number ?? read, read >= end - 1 { counter.clear() }
         settleUnread()
         return changes
     }
@@ -58,16 +49,16 @@ extension Timeline {
     // MARK: Counting
 
     func isUnread(_ message: Message, at place: Place) -> Bool {
-        rows.isGiven(place) && counter.isUnread(message, at: place)
+        place.isGiven && counter.isUnread(message, at: place)
     }
 
     /// Counts a live message that was unknown before, or uncounts one that is deleted, once.
     mutating func countArrival(of delta: MessageDelta) {
         let message = delta.message
         let place = place(of: message)
-        guard isLoaded, let lastRead = counter.lastRead, place > lastRead, rows.isGiven(place)
+        guard isLoaded, let lastRead = counter.lastRead, place.number > lastRead, place.isGiven
         else { return }
-        if .before(place) >= end {
+        if place.number >= end {
             noteNewest(place)
             if isUnread(message, at: place) { counter.countNews(at: place) }
         } else if message.isDeleted, rows.entry(of: message.id)?.isUnread == true {
@@ -89,6 +80,6 @@ extension Timeline {
     /// Recounts what the list proves.
     mutating func settleUnread() {
         guard isLoaded else { return }
-        counter.settle(rows, covered, floor: floor, reachesEnd: followsEnd && touchesEnd)
+        counter.settle(rows, coverage, floor: floor, reachesEnd: followsEnd && touchesEnd)
     }
 }

@@ -15,11 +15,8 @@ struct TimelineRows: Sendable {
         var givenUp = 0
     }
 
-    private let numbering: Timeline.Numbering
     private(set) var entries = BlockList<Entry>()
     private var places: [RecordKey: Place] = [:]
-
-    init(_ numbering: Timeline.Numbering) { self.numbering = numbering }
 
     // MARK: Finding
 
@@ -29,18 +26,25 @@ struct TimelineRows: Sendable {
 
     func entry(of id: String) -> Entry? { place(of: id).flatMap { entries.element(at: $0) } }
 
-    /// The index of the first row after a cut.
-    func firstIndex(behind cut: Spans.Cut) -> Int {
-        entries.index(where: { .before($0.place) >= cut })
+    /// The index of the first row at or above a number, including those being sent.
+    func firstIndex(from number: Int) -> Int {
+        entries.index(where: { $0.place.number >= number })
     }
 
-    /// Whether it is the place of a message that the origin has, not of one being sent.
-    func isGiven(_ place: Place) -> Bool { numbering == .unnumbered || place.number != .max }
+    /// The index of the first row above a number, including those being sent.
+    func firstIndex(above number: Int) -> Int {
+        entries.index(where: { $0.place.number > number })
+    }
+
+    /// The indices of the rows in a run of places.
+    func indices(of run: Coverage.Run) -> Range<Int> {
+        firstIndex(from: run.low)..<firstIndex(from: run.high + 1)
+    }
 
     /// How many rows are not still being sent.
     var givenCount: Int {
-        guard let last = entries.last, !isGiven(last.place) else { return entries.count }
-        return entries.index(where: { $0.place.number == .max })
+        guard let last = entries.last, !last.place.isGiven else { return entries.count }
+        return firstIndex(from: .max)
     }
 
     /// The newest place of what is not still being sent.

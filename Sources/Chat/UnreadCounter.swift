@@ -4,7 +4,7 @@ struct UnreadCounter: Sendable {
     let reader: String?
     private(set) var counts = Timeline.Unread()
     /// The place up to which the reader has read.
-    private(set) var lastRead: Place?
+    private(set) var lastRead: Int?
     /// The newest message that the view has passed.
     private(set) var viewAnchor: Place?
 
@@ -12,14 +12,14 @@ struct UnreadCounter: Sendable {
 
     func isUnread(_ message: Message, at place: Place) -> Bool {
         guard let reader, let lastRead, !message.isDeleted else { return false }
-        return message.author != reader && place > lastRead
+        return message.author != reader && place.number > lastRead
     }
 
     // MARK: What the reader does
 
     /// - Returns: Up to where the reader has read now; a marker never moves back.
-    mutating func advance(to place: Place) -> Place {
-        let read = lastRead.map { max($0, place) } ?? place
+    mutating func advance(to place: Int) -> Int {
+        let read = max(lastRead ?? place, place)
         lastRead = read
         return read
     }
@@ -83,12 +83,12 @@ struct UnreadCounter: Sendable {
     /// Recounts what the rows prove.
     /// - Parameter reachesEnd: whether the list follows the end, and holds it.
     mutating func settle(
-        _ rows: TimelineRows, _ covered: Spans, floor: Spans.Cut, reachesEnd: Bool
+        _ rows: TimelineRows, _ covered: Coverage, floor: Int, reachesEnd: Bool
     ) {
-        guard let lastRead, let high = covered.high else { return }
+        guard let lastRead, let newest = covered.last else { return }
         let loaded = rows.entries.total.unread
-        let fromMarker = max(.behind(lastRead), floor)
-        let isWhole = covered.contains(min(fromMarker, high), high)
+        let isWhole =
+            lastRead >= newest || covered.contains(max(lastRead + 1, floor), newest)
         if reachesEnd {
             counts.afterNewestLoaded = 0
             if isWhole { counts.total = loaded }
@@ -96,20 +96,10 @@ struct UnreadCounter: Sendable {
             counts.total = max(counts.total, loaded)
             counts.afterNewestLoaded = counts.total - loaded
         }
-        if let viewAnchor, .behind(viewAnchor) <= high,
-            covered.contains(.behind(viewAnchor), high)
+        if let viewAnchor, viewAnchor.number <= newest,
+            covered.contains(viewAnchor.number + 1, newest)
         {
             counts.afterView = rows.unread(after: viewAnchor) + counts.afterNewestLoaded
-        }
-    }
-}
-
-extension Place {
-    init(_ marker: Timeline.ReadMarker) {
-        switch marker {
-        // Above every id at this seq.
-        case .seq(let seq): self.init(number: seq, id: "\u{10FFFF}")
-        case .message(let createdAt, let id): self.init(moment: createdAt, id: id)
         }
     }
 }

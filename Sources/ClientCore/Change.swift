@@ -169,6 +169,22 @@ struct ChangeQueue: Sendable {
         changes[index].state = .sending
     }
 
+    /// One can't be made, now or ever.
+    mutating func refuse(_ id: String, _ error: RequestError) {
+        if underWay == id { underWay = nil }
+        set(id, .failed(error))
+    }
+
+    /// Gives one that failed, or is in conflict, another text, and tries it again. One that was in
+    /// conflict is of the value that the gateway told of then.
+    mutating func rewrite(_ id: String, body: String?) {
+        guard let index = changes.firstIndex(where: { $0.id == id && $0.state != .sending }),
+            case .edit(_, let metadata) = changes[index].kind
+        else { return }
+        changes[index].kind = .edit(body: body, metadata: metadata)
+        retry(id)
+    }
+
     /// Gives one up. One that is under way may still be made.
     mutating func discard(_ id: String) { changes.removeAll { $0.id == id } }
 

@@ -23,8 +23,6 @@ struct ClientLink: Sendable {
     private var since: Int64 = 0
     /// So long may the gateway be silent, in milliseconds.
     private var silence: Int64 = 37_500
-    /// Nobody reads at present, so nothing can be heard.
-    private var isPaused = false
     /// The gateway said that the token ran out.
     private var isExpired = false
     /// When the draining gateway wants to see us again.
@@ -113,6 +111,7 @@ struct ClientLink: Sendable {
         case .token(let token, _): params.set("token", token)
         }
         params.set("client", options.client)
+        if options.countsUnread { params.set("unread", true) }
         effects.send("connect", params, .connect)
     }
 
@@ -122,15 +121,6 @@ struct ClientLink: Sendable {
     ) -> Change? {
         let code = code ?? refusal
         return lose(state.isLive ? code : codeOfTry(code, now), now, &effects)
-    }
-
-    /// Reading has stopped, since what came is not taken, or goes on.
-    mutating func paused(_ isPaused: Bool, _ now: Instant, _ effects: inout SessionEffects) {
-        self.isPaused = isPaused
-        guard state.isLive else { return }
-        effects.clear(.silence)
-        heardAt = now.monotonic
-        if !isPaused { effects.set(.silence, at: now.monotonic + silence) }
     }
 
     // MARK: The session
@@ -149,10 +139,10 @@ struct ClientLink: Sendable {
             let user = try answer.text("user")
             let interval = answer["pingInterval"]?.double ?? 25
             clearAlarms(&effects)
+            effects.frameLimit = answer["limits"]?.object?["inbound_frame"]?.int
             let upstream = try answer.object("upstream")["state"]?.string
             since = now.monotonic
             silence = Int64(interval * 1500)
-            isPaused = false
             effects.set(.silence, at: now.monotonic + silence)
             if case .token(_, let end?) = credentials { refreshBefore(end, now, &effects) }
             effects.isLive = true
@@ -249,7 +239,6 @@ struct ClientLink: Sendable {
     ) -> Change? {
         if state.isLive, now.monotonic - since >= Self.goodAfter { backoff.reset() }
         attempt += 1
-        isPaused = false
         effects.isLive = false
         clearAlarms(&effects)
         effects.act(.disconnect)

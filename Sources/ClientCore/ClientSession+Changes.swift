@@ -26,6 +26,7 @@ extension ClientSession {
             change.generation = state.holder.generation
         }
         state.queue.add(change)
+        if let refusal = refusal(of: change, id) { state.queue.refuse(change.id, refusal) }
         conversations[id] = state
         // What a view showed may be of another log than what is held by now.
         if state.phase == .live { changesMeet(id) }
@@ -37,6 +38,16 @@ extension ClientSession {
     package mutating func retryChange(_ change: String, of conversation: String) {
         let id = conversation.id
         conversations[id]?.queue.retry(change)
+        changesChanged(id)
+        changeNext(id)
+    }
+
+    /// Gives an edit that failed, or is in conflict, another text.
+    package mutating func rewriteChange(
+        _ change: String, body: String?, of conversation: String
+    ) {
+        let id = conversation.id
+        conversations[id]?.queue.rewrite(change, body: body)
         changesChanged(id)
         changeNext(id)
     }
@@ -68,17 +79,29 @@ extension ClientSession {
             if phase == .waiting || phase == .opening { return }
             if phase == .idle, conversations[id]?.queue.checked != epoch { return askEpoch(id) }
         }
-        guard let change = conversations[id]?.queue.next(behind: drafts) else { return }
+        while let change = conversations[id]?.queue.next(behind: drafts) {
+            let (method, params) = request(for: change, id)
+            guard let refusal = effects.send(method, params, .change(id)) else { return }
+            conversations[id]?.queue.refuse(change.id, refusal)
+            changesChanged(id)
+        }
+    }
+
+    private func refusal(of change: Change, _ id: ID) -> RequestError? {
+        let (method, params) = request(for: change, id)
+        return effects.refusal(method, params)
+    }
+
+    private func request(for change: Change, _ id: ID) -> (method: String, RequestParams) {
         var params = RequestParams(conversation: conversations[id]?.id ?? id.text)
         params.set("id", change.message)
         params.set("ifRev", change.ifRev)
-        switch change.kind {
-        case .edit(let body, let metadata):
-            params.set("body", body.map(RawJSON.init(string:)) ?? .null)
-            params.set("metadata", metadata)
-            effects.send("editMessage", params, .change(id))
-        case .delete: effects.send("deleteMessage", params, .change(id))
+        guard case .edit(let body, let metadata) = change.kind else {
+            return ("deleteMessage", params)
         }
+        params.set("body", body.map(RawJSON.init(string:)) ?? .null)
+        params.set("metadata", metadata)
+        return ("editMessage", params)
     }
 
     /// Asks which log a conversation has that nobody follows.

@@ -17,6 +17,27 @@ extension ClientSession {
         return ConversationUpdate.Snapshot(state.holder)
     }
 
+    /// What somebody has to know who begins to listen.
+    package func present(of conversation: String) -> [ConversationUpdate] {
+        var updates: [ConversationUpdate] = []
+        if let snapshot = snapshot(of: conversation) { updates.append(.began(snapshot)) }
+        // A listener that comes back replaces what it showed, also by an empty list.
+        updates.append(.drafts(drafts(of: conversation)))
+        updates.append(.changes(changes(of: conversation)))
+        updates.append(.open(isOpen(conversation)))
+        if isLive(conversation) { updates.append(.live(true)) }
+        return updates
+    }
+
+    /// The same for somebody who has heard some of it, and then no more.
+    package func presentAgain(of conversation: String) -> [ConversationUpdate] {
+        var updates = present(of: conversation)
+        if snapshot(of: conversation) == nil { updates.insert(.forgotten, at: 0) }
+        if !isLive(conversation) { updates.append(.live(false)) }
+        if let ending = conversations[conversation.id]?.ending { updates.append(.ended(ending)) }
+        return updates
+    }
+
     /// Whether the subscription is live.
     package func isLive(_ conversation: String) -> Bool {
         conversations[conversation.id]?.phase == .live
@@ -47,6 +68,48 @@ extension ClientSession {
         conversations[conversation.id] = state
     }
 
+    /// Another user is here now: nothing that was held is for them, and nothing that waits is
+    /// theirs to send. Who listens goes on.
+    mutating func forgetAll() {
+        for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
+            guard let known = conversations[id] else { continue }
+            var state = ConversationState(id: known.id)
+            state.holder = known.holder
+            (state.phase, state.ending) = (known.phase, known.ending)
+            (state.limit, state.subscription) = (known.limit, known.subscription + 1)
+            conversations[id] = state
+            forget(id)
+            effects.tell(id, .drafts([]))
+            effects.tell(id, .changes([]))
+        }
+        effects.writes.forgetAll()
+        listing.forget(&effects)
+    }
+
+    /// Takes over what the user wrote earlier.
+    package mutating func adopt(
+        _ drafts: [Draft], _ changes: [Change], _ read: Int?, in conversation: String
+    ) {
+        let id = conversation.id
+        var state = conversations[id] ?? ConversationState(id: conversation)
+        for draft in drafts { state.outbox.add(draft) }
+        for change in changes { state.queue.add(change) }
+        if let read { state.queue.markRead(read) }
+        conversations[id] = state
+        effects.tell(id, .drafts(state.outbox.drafts))
+        effects.tell(id, .changes(state.queue.changes))
+        tellRead(id)
+        sendNext(id)
+        changeNext(id)
+    }
+
+    /// A store lacks changes: it has to write all that is held.
+    /// - Returns: The conversations.
+    package mutating func noteAllChanged() -> [ID] {
+        for id in conversations.keys { conversations[id]?.holder.noteAllChanged() }
+        return Array(conversations.keys)
+    }
+
     /// Gives what a store has to write since the last time.
     package mutating func takeChanges(of conversation: String) -> HolderChanges {
         let id = conversation.id
@@ -64,7 +127,7 @@ extension ClientSession {
         var state = conversations[id] ?? ConversationState(id: conversation)
         state.limit = limit ?? state.limit
         let begins = state.phase == .idle || state.phase == .ended
-        if begins { state.phase = .waiting }
+        if begins { (state.phase, state.ending) = (.waiting, nil) }
         conversations[id] = state
         if begins, self.state.isLive { subscribe(id) }
     }
@@ -92,11 +155,16 @@ extension ClientSession {
         var params = RequestParams(conversation: conversation.id)
         params.set("have", have)
         params.set("limit", conversation.limit ?? options.page)
-        effects.send(
+        let refusal = effects.send(
             "subscribeMessages", params,
             .subscribe(
                 id, subscription: conversation.subscription, resumed: have != nil,
                 epoch: have?.head.epoch))
+        // What is held in so many pieces that no frame has room for them begins anew.
+        guard let refusal else { return }
+        guard have != nil else { return subscriptionRefused(id, refusal) }
+        forget(id)
+        subscribe(id)
     }
 
     /// - Parameter epoch: of what it was resumed with; nil if it was with nothing.
@@ -147,17 +215,17 @@ extension ClientSession {
     }
 
     private mutating func subscriptionFailed(_ id: ID, _ error: RequestError, _ now: Instant) {
-        if error.retry == .never {
-            conversations[id]?.phase = .ended
-            if error.code == .notFound || error.code == .forbidden { forget(id) }
-        } else {
-            conversations[id]?.phase = .waiting
-            let wait =
-                error.after.map(Int64.init) ?? conversations[id]?.backoff.next(options.random())
-            effects.set(.subscribe(id), at: now.monotonic + (wait ?? 0))
-        }
+        guard error.retry != .never else { return subscriptionRefused(id, error) }
+        conversations[id]?.phase = .waiting
+        let wait = error.after.map(Int64.init) ?? conversations[id]?.backoff.next(options.random())
+        effects.set(.subscribe(id), at: now.monotonic + (wait ?? 0))
         effects.tell(id, .failed(.refused(error)))
-        if error.retry == .never { effects.tell(id, .ended(Ending(error))) }
+    }
+
+    private mutating func subscriptionRefused(_ id: ID, _ error: RequestError) {
+        if error.code == .notFound || error.code == .forbidden { forget(id) }
+        effects.tell(id, .failed(.refused(error)))
+        end(id, Ending(error))
     }
 
     /// A session began: everything that is wanted is asked for again.
@@ -215,16 +283,21 @@ extension ClientSession {
         subscribe(id)
     }
 
+    private mutating func end(_ id: ID, _ ending: Ending) {
+        conversations[id]?.phase = .ended
+        conversations[id]?.ending = ending
+        effects.tell(id, .ended(ending))
+    }
+
     mutating func ended(_ id: ID, _ reason: UnsubscribeReason?) {
         guard conversations[id]?.phase == .live else { return }
-        conversations[id]?.phase = .ended
         // A page that is still under way is not of a subscription any more.
         conversations[id]?.subscription += 1
         forget(id)
         let why = reason?.rawValue ?? "for a reason that this client does not know"
         let error = RequestError(.notFound, "conversation: \(why)")
         effects.tell(id, .failed(.refused(error)))
-        effects.tell(id, .ended(Ending(reason, error)))
+        end(id, Ending(reason, error))
     }
 
     mutating func forget(_ id: ID) {
@@ -265,9 +338,10 @@ extension ClientSession {
         guard state.isLive, let known = conversations[id], known.phase == .live else {
             return effects.tell(id, .page(token, .failure(link.lost)))
         }
-        effects.send(
+        let refusal = effects.send(
             "fetchMessages", RequestParams(page, of: known.id),
             .page(id, subscription: known.subscription, token: token))
+        if let refusal { effects.tell(id, .page(token, .failure(.refused(refusal)))) }
     }
 
     mutating func takeCached(_ answer: JSONObject, _ about: SessionEffects.Pending)

@@ -5,6 +5,15 @@ import Wire
 extension ClientSession {
     package var list: ConversationList { listing.list }
 
+    /// What somebody has to know who begins to listen to the list, or has fallen behind.
+    package var presentList: [ConversationsUpdate] {
+        var updates: [ConversationsUpdate] = []
+        if list.isLoaded { updates.append(.all(list.conversations)) }
+        updates += [.open(list.isOpen), .hasMore(list.hasMore)]
+        if let refusal = list.refusal { updates.append(.failed(refusal)) }
+        return updates
+    }
+
     /// Takes over what a store has kept.
     package mutating func restore(_ list: ConversationList) { listing.restore(list) }
 

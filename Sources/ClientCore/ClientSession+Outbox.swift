@@ -4,20 +4,44 @@ import Wire
 
 /// How a session sends: at once if it can, again after an outage, each message once.
 extension ClientSession {
-    /// Sends a message, or keeps it until it can be sent.
+    /// Sends a message, or keeps it until it can be sent. One that never could be fails at once.
     package mutating func send(_ draft: Draft, to conversation: String) {
         let id = conversation.id
         var state = conversations[id] ?? ConversationState(id: conversation)
         state.outbox.add(draft)
+        if let refusal = effects.refusal("sendMessage", params(of: draft, id)) {
+            state.outbox.refuse(draft.id, refusal)
+            effects.act(.settled(draft: draft.id, .failure(.refused(refusal))))
+        }
         conversations[id] = state
         draftsChanged(id)
         sendNext(id)
+    }
+
+    /// Gives a draft that failed another text, and sends it under another id: nobody knows of every
+    /// failure whether the first text arrived. It comes behind what was written since.
+    package mutating func rewrite(
+        _ draft: String, as id: String, body: String?, in conversation: String, _ now: Instant
+    ) {
+        guard
+            var next = conversations[conversation.id]?.outbox.drafts.first(where: {
+                $0.id.isSameID(draft) && $0.state != .sending
+            })
+        else { return }
+        conversations[conversation.id]?.outbox.discard(draft)
+        (next.id, next.body, next.createdAt, next.state) = (id, body, now.clock, .sending)
+        send(next, to: conversation)
     }
 
     /// Tries a failed draft again.
     package mutating func retry(_ draft: String, of conversation: String) {
         let id = conversation.id
         conversations[id]?.outbox.retry(draft)
+        if let known = conversations[id]?.outbox.drafts.first(where: { $0.id.isSameID(draft) }),
+            let refusal = effects.refusal("sendMessage", params(of: known, id))
+        {
+            conversations[id]?.outbox.refuse(draft, refusal)
+        }
         draftsChanged(id)
         sendNext(id)
     }
@@ -26,19 +50,30 @@ extension ClientSession {
     package mutating func discard(_ draft: String, of conversation: String) {
         let id = conversation.id
         conversations[id]?.outbox.discard(draft)
+        effects.act(.settled(draft: draft, .failure(.discarded)))
         draftsChanged(id)
     }
 
     /// Sends what is next, if nothing is under way.
     mutating func sendNext(_ id: ID) {
         effects.clear(.outbox(id))
-        guard state.isLive, let draft = conversations[id]?.outbox.next() else { return }
+        guard state.isLive else { return }
+        while let draft = conversations[id]?.outbox.next() {
+            let refusal = effects.send("sendMessage", params(of: draft, id), .send(id))
+            guard let refusal else { return }
+            conversations[id]?.outbox.refuse(draft.id, refusal)
+            effects.act(.settled(draft: draft.id, .failure(.refused(refusal))))
+            draftsChanged(id)
+        }
+    }
+
+    private func params(of draft: Draft, _ id: ID) -> RequestParams {
         var params = RequestParams(conversation: id.text)
         params.set("id", draft.id)
         params.set("body", draft.body)
         params.set("attachment", draft.attachment)
         params.set("metadata", draft.metadata)
-        effects.send("sendMessage", params, .send(id))
+        return params
     }
 
     mutating func sent(
@@ -61,10 +96,14 @@ extension ClientSession {
             sendNext(id)
             changeNext(id)
         case .failure(let error):
+            let draft = conversations[id]?.outbox.underWay
             let wait = conversations[id]?.outbox.fail(error, random: options.random())
             if let wait {
                 effects.set(.outbox(id), at: now.monotonic + wait)
             } else {
+                if let draft {
+                    effects.act(.settled(draft: draft, .failure(.refused(error))))
+                }
                 draftsChanged(id)
                 sendNext(id)
             }
@@ -100,9 +139,13 @@ extension ClientSession {
         confirm(messages, in: id)
     }
 
-    /// Drops the drafts that have arrived.
+    /// Drops the drafts that have arrived, and settles each for those who wait for it.
     mutating func confirm(_ messages: [Message], in id: ID) {
         let own = messages.filter { message in user.map(message.author.isSameID) ?? false }
+        let waiting = conversations[id]?.outbox.drafts.map(\.id.id) ?? []
+        for message in own where waiting.contains(message.id.id) {
+            effects.act(.settled(draft: message.id, .success(message)))
+        }
         if conversations[id]?.outbox.confirm(own) == true { draftsChanged(id) }
     }
 

@@ -19,6 +19,8 @@ package struct ClientSession: Sendable {
         package var page = 100
         /// How many messages of a conversation are kept, beside those that somebody looks at.
         package var retained = 2_000
+        /// Whether the gateway is asked how much is unread in all conversations.
+        package var countsUnread = false
         /// From 0 up to, not including, 1.
         package var random: @Sendable () -> Double
 
@@ -49,6 +51,13 @@ package struct ClientSession: Sendable {
         case save(String)
         /// The list of conversations changed: store it.
         case saveList
+        /// What became of a draft: it is the message, or failed.
+        case settled(draft: String, Result<Message, ClientError>)
+        /// How much is unread in all conversations is another.
+        case unread(UnreadSum)
+        /// The gateway named a user, and none or another was known before: what is stored of
+        /// another is not for this one.
+        case belongs(to: String)
     }
 
     let options: Options
@@ -58,6 +67,10 @@ package struct ClientSession: Sendable {
     package internal(set) var user: String?
     /// Where the gateway stands with its backend; nil before the first session.
     package internal(set) var upstream: UpstreamState?
+    /// How much is unread in all conversations; nil before it was told, or where nobody asked.
+    package private(set) var unread: UnreadSum?
+    /// Whose is all that is held, and all that waits to be sent; nil before anybody was named.
+    private var owner: String?
     private(set) var link: ClientLink
     var conversations: [ID: ConversationState] = [:]
     var listing: ListSubscription
@@ -103,24 +116,31 @@ package struct ClientSession: Sendable {
         follow(link.closed(code: code, now, &effects), now)
     }
 
-    /// Reading has stopped, since what came is not taken, or goes on.
-    package mutating func paused(_ isPaused: Bool, _ now: Instant) {
-        link.paused(isPaused, now, &effects)
-    }
-
     /// Does what follows from what the connection became.
     private mutating func follow(_ change: ClientLink.Change?, _ now: Instant) {
         switch change {
         case .began(let user, let upstream):
-            self.user = user
+            if let owner, !owner.isSameID(user) {
+                unread = nil
+                forgetAll()
+            }
+            if owner.map({ !$0.isSameID(user) }) ?? true { effects.act(.belongs(to: user)) }
+            (owner, self.user) = (user, user)
             self.upstream = upstream
             resumeAll(now)
         case .ended:
+            if var unread {
+                unread.isOpen = true
+                tellUnread(unread)
+            }
             effects.failPending(link.lost)
             interruptAll()
         case nil: break
         }
     }
+
+    /// Whose is what a store has kept.
+    package mutating func restore(owner: String?) { self.owner = owner }
 
     // MARK: Time
 
@@ -136,10 +156,13 @@ package struct ClientSession: Sendable {
             case .watch: listing.subscribe(&effects)
             case .walk: listing.loadMore(&effects)
             case .recount: listing.recount(&effects)
+            case .patience: effects.askOn()
             case .subscribe(let id): subscribe(id)
             case .outbox(let id): sendNext(id)
             case .changes(let id): changeNext(id)
             case .read(let id): tellRead(id)
+            case .typing(let id, let user):
+                effects.tell(id, .typing(user: user, .finished))
             }
         }
     }
@@ -151,7 +174,9 @@ package struct ClientSession: Sendable {
         guard state.isLive else {
             return effects.act(.answer(number, isCached: false, .failure(link.lost)))
         }
-        effects.send(method, params, .request(number))
+        if let refusal = effects.send(method, params, .request(number)) {
+            effects.act(.answer(number, isCached: false, .failure(.refused(refusal))))
+        }
     }
 
     // MARK: Frames
@@ -174,6 +199,8 @@ package struct ClientSession: Sendable {
     private mutating func takeReply(
         _ id: Int, _ isCached: Bool, _ result: Result<JSONObject, RequestError>, _ now: Instant
     ) throws(FrameError) {
+        if effects.putsOff(id, result, now) { return }
+        if !isCached, case .success(let answer) = result { try effects.note(id, answer) }
         guard let about = effects.answered(id, isFinal: !isCached) else { return }
         if isCached {
             if case .request(let number) = about, case .success(let value) = result {
@@ -182,6 +209,10 @@ package struct ClientSession: Sendable {
                 try takeCached(value, about)
             }
             return
+        }
+        if case .success(let answer) = result, let total = answer["unreadTotal"]?.object {
+            let isOpen = answer["open"]?.bool ?? false
+            tellUnread(try UnreadSum(total, isOpen: isOpen))
         }
         switch about {
         case .request(let number):
@@ -207,18 +238,47 @@ package struct ClientSession: Sendable {
     private mutating func take(_ event: ServerEvent, _ now: Instant) {
         switch event {
         case .log(let conversation, let frame): take(frame, of: conversation.id)
-        case .reset(let conversation): reset(conversation.id)
-        case .unsubscribed(let conversation, let reason): ended(conversation.id, reason)
+        case .reset(let conversation):
+            forgetWritten(conversation.id)
+            reset(conversation.id)
+        case .unsubscribed(let conversation, let reason):
+            forgetWritten(conversation.id)
+            ended(conversation.id, reason)
         case .conversations(let deltas): listing.take(deltas, user: user, now, &effects)
         case .read(let conversation, let user, let seq):
             tellLive(conversation.id, .read(user: user, seq: seq))
             if user == self.user { listing.read(conversation, upTo: seq, &effects) }
         case .typing(let conversation, let user, let state):
-            tellLive(conversation.id, .typing(user: user, state))
+            take(state, of: user, in: conversation.id, now)
+        case .unread(let total): tellUnread(total)
         case .upstream(let state): upstreamChanged(state)
         case .goaway(let milliseconds): link.leave(in: milliseconds, now, &effects)
         case .nothing: break
         }
+    }
+
+    /// What is held is of a log that is lost, or ours no more; so is what was written into it.
+    private mutating func forgetWritten(_ id: ID) {
+        effects.writes.forget(id, of: conversations[id]?.holder.head?.epoch)
+    }
+
+    /// So long does word of a typist count, in milliseconds.
+    private static let typingTime: Int64 = 5_000
+
+    private mutating func take(
+        _ state: TypingState, of user: String, in id: ID, _ now: Instant
+    ) {
+        let alarm = SessionEffects.Alarm.typing(id, user: user)
+        effects.clear(alarm)
+        guard conversations[id]?.phase == .live else { return }
+        if state == .begin { effects.set(alarm, at: now.monotonic + Self.typingTime) }
+        effects.tell(id, .typing(user: user, state))
+    }
+
+    private mutating func tellUnread(_ total: UnreadSum) {
+        guard total != unread else { return }
+        unread = total
+        effects.act(.unread(total))
     }
 
     private mutating func tellLive(_ id: ID, _ update: ConversationUpdate) {

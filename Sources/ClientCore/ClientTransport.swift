@@ -20,10 +20,8 @@
 ///   refused, reset, or ended without one.
 /// - **Sending.** Texts go out in the order in which they were given, each whole. What is sent
 ///   before `opened`, or when there is no socket, is dropped.
-/// - **Backpressure.** While reading is paused the transport takes nothing more from the peer,
-///   whose writes therefore come to a stand. What it has taken already it may still tell. Every
-///   socket begins unpaused; one that is paused learns that the peer is gone when it is read
-///   again, or before.
+/// - **Reading** never stops while there is a socket: what the client is slow to do keeps nobody
+///   from hearing the peer, nor from learning that it is gone.
 /// - **Alarm.** There is one. It rings once, when `now` has reached the moment that was set last,
 ///   or later; setting it again, or to nil, takes the place of what was set.
 /// - **The end.** `stop` takes effect after the jobs that were posted before. From then on nothing
@@ -61,9 +59,6 @@ public protocol ClientTransport: AnyObject, Sendable {
 
     /// Ends the socket without a word, here and there.
     func abandon()
-
-    /// Stops or goes on reading.
-    func pauseReading(_ isPaused: Bool)
 }
 
 /// Whom a transport serves: a client.

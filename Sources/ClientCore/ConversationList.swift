@@ -51,17 +51,38 @@ package struct ConversationList: Sendable {
     /// What the subscription is resumed with.
     package internal(set) var token: String?
     var backoff = Backoff()
+    /// Why it was refused for good.
+    var refusal: ClientError?
     private(set) var records: [ID: Conversation] = [:]
     /// Known before a walk began, and not met on it yet.
     private var unmet: Set<ID> = []
+    /// What was known at the token's answer of conversations that were shown otherwise since. The
+    /// origin may lose what was shown since, and still confirm the token.
+    package private(set) var atToken: [ID: AtToken] = [:]
+
+    /// A conversation at the token's answer.
+    package struct AtToken: Sendable {
+        /// Nil if it was not known.
+        package var conversation: Conversation?
+        /// A walk that had begun had not met it.
+        var isUnmet = false
+
+        package init(_ conversation: Conversation?, isUnmet: Bool = false) {
+            self.conversation = conversation
+            self.isUnmet = isUnmet
+        }
+    }
     /// Those whose counts are to be asked for.
     var doubtful: Set<ID> = []
 
     package init() {}
 
     /// What a store has kept.
-    package init(token: String?, _ conversations: [Conversation]) {
+    package init(
+        token: String?, _ conversations: [Conversation], atToken: [ID: AtToken] = [:]
+    ) {
         self.token = token
+        self.atToken = atToken
         for conversation in conversations { records[conversation.id.id] = conversation }
         isLoaded = token != nil || !conversations.isEmpty
     }
@@ -75,16 +96,48 @@ package struct ConversationList: Sendable {
     package func record(_ conversation: String) -> Conversation? { records[conversation.id] }
 
     /// Takes an answer's word for a conversation.
-    mutating func put(_ conversation: Conversation) {
-        unmet.remove(conversation.id.id)
-        records[conversation.id.id] = conversation
+    mutating func put(_ conversation: Conversation) { show(conversation, conversation.id.id) }
+
+    /// Shows a conversation otherwise than at the token's answer.
+    /// - Parameter conversation: nil if it is not in the list.
+    private mutating func show(_ conversation: Conversation?, _ id: ID) {
+        let isUnmet = unmet.remove(id) != nil
+        if atToken[id] == nil { atToken[id] = AtToken(records[id], isUnmet: isUnmet) }
+        records[id] = conversation
     }
 
-    mutating func remove(_ id: String) { records[id.id] = nil }
+    /// Takes the answer that the new token stands for.
+    /// - Parameter isComplete: It has all that changed since the token before.
+    mutating func take(
+        _ token: String?, _ conversations: [Conversation], removed: [String], isComplete: Bool
+    ) {
+        if isComplete { goBack() } else { beginWalk() }
+        for conversation in conversations { put(conversation) }
+        for id in removed { show(nil, id.id) }
+        atToken = [:]
+        self.token = token
+    }
+
+    /// Takes a page of a walk, which counts as of the token.
+    mutating func take(page conversations: [Conversation]) {
+        for conversation in conversations {
+            put(conversation)
+            atToken[conversation.id.id] = nil
+        }
+    }
+
+    /// What was shown since the token's answer counts no more.
+    private mutating func goBack() {
+        for (id, known) in atToken {
+            records[id] = known.conversation
+            if known.isUnmet { unmet.insert(id) }
+        }
+        atToken = [:]
+    }
 
     /// An answer that is the top of the list only: what it does not name is unknown until a walk
     /// met it or ended.
-    mutating func beginWalk() {
+    private mutating func beginWalk() {
         unmet = Set(records.keys)
         walk = Walk()
     }
@@ -108,14 +161,17 @@ package struct ConversationList: Sendable {
         } else {
             doubtful.insert(id)
         }
-        records[id] = record
+        // A walk that has not met it goes on looking for it.
+        let isUnmet = unmet.contains(id)
+        show(record, id)
+        if isUnmet { unmet.insert(id) }
     }
 
     /// Takes a change of an event, and counts what is new in it.
     mutating func apply(_ delta: ConversationDelta, user: String?) {
         var record = delta.conversation
         let id = record.id.id
-        if delta.type == .deleted { return records[id] = nil }
+        if delta.type == .deleted { return show(nil, id) }
         let known = records[id]
         if let known, known.head?.epoch == record.head?.epoch,
             known.head?.rev ?? 0 > record.head?.rev ?? 0

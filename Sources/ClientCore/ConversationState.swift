@@ -23,6 +23,8 @@ struct ConversationState: Sendable {
     let id: String
     var holder = Holder()
     var phase = Phase.idle
+    /// Why it was refused for good.
+    var ending: Ending?
     /// Counts the subscriptions: what was asked during an earlier one is not part of this one.
     var subscription = 0
     var isOpen = false

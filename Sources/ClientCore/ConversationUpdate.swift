@@ -4,14 +4,15 @@ import Wire
 /// Something that changed in a conversation that is subscribed to, in the order in which it
 /// happened.
 public enum ConversationUpdate: Sendable {
-    /// The subscription begins: what is held now, which may be nothing, replaces all there was.
+    /// The subscription begins, or this listener was so far behind that it is told in short: what
+    /// is held now, which may be nothing, replaces all there was.
     case began(Snapshot)
     /// A session began, and the subscription was resumed: these changes and gaps lie between what
     /// was held before and the present.
     case resumed(MessagesFrame)
     /// Something changed: messages, gaps, or the conversation's own record.
     case changed(MessagesFrame)
-    /// A page that was asked for by `fetch`, with the number that this gave.
+    /// A page that an object for views asked for, under its number. It comes to no other listener.
     case page(Int, Result<MessagesFrame, ClientError>)
     /// Values that are not held: the answer to one's own send, edit or delete.
     case shown([Message])
@@ -35,7 +36,8 @@ public enum ConversationUpdate: Sendable {
     case open(Bool)
     /// Somebody has read up to there.
     case read(user: String, seq: Int)
-    /// Somebody types, or has stopped. Word of `begin` counts for 5 s.
+    /// Somebody types, or has stopped. Word of `begin` counts for 5 s: where no other comes,
+    /// `finished` is told then.
     case typing(user: String, TypingState)
 
     /// What changed in the log, where this tells of that: live, or what was missed in an outage.
@@ -43,6 +45,17 @@ public enum ConversationUpdate: Sendable {
         switch self {
         case .resumed(let frame), .changed(let frame): frame
         default: nil
+        }
+    }
+
+    /// How many messages it carries.
+    package var messageCount: Int {
+        switch self {
+        case .began(let snapshot): snapshot.messages.count + snapshot.shown.count
+        case .resumed(let frame), .changed(let frame): frame.messages.count
+        case .shown(let messages): messages.count
+        case .drafts(let drafts): drafts.count
+        default: 1
         }
     }
 

@@ -116,6 +116,12 @@ struct Outbox: Sendable {
         return nil
     }
 
+    /// One can't be sent, now or ever.
+    mutating func refuse(_ id: String, _ error: RequestError) {
+        if underWay == id { underWay = nil }
+        set(id, .failed(error))
+    }
+
     /// Tries a failed one again.
     mutating func retry(_ id: String) { set(id, .sending) }
 

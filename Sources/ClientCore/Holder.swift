@@ -80,6 +80,13 @@ package struct Holder: Sendable {
         self.generation = generation
     }
 
+    /// A store lacks changes of this.
+    mutating func noteAllChanged() {
+        changes.forget()
+        for seq in held.keys { changes.note(seq) }
+        if record != nil { changes.noteRecord() }
+    }
+
     /// What a subscription may be resumed with. Runs above the limit are dropped here and now, not
     /// only left out: the answer speaks of what was named, and no other change would come.
     package mutating func resumable() -> Have? {
@@ -229,7 +236,8 @@ package struct Holder: Sendable {
     }
 
     /// Lets go of the oldest values where there are many more than `limit`, so that a walk through
-    /// a long history does not fill the memory.
+    /// a long history does not fill the memory. The newest quarter of them stays, however much is
+    /// looked at: that is where messages come, and nobody has had time yet to look at those.
     /// - Parameter kept: what somebody looks at.
     /// - Returns: the places that are held no more; whoever shows them must be told.
     package mutating func trim(to limit: Int, keeping kept: Coverage) -> Coverage {
@@ -238,7 +246,8 @@ package struct Holder: Sendable {
         let order = Set(held.keys).union(shown.keys).sorted()
         var excess = order.count - limit
         var dropped = Coverage()
-        for (at, seq) in order.enumerated() where excess > 0 && !kept.contains(seq) {
+        for (at, seq) in order.dropLast(limit / 4).enumerated()
+        where excess > 0 && !kept.contains(seq) {
             let next = at + 1 < order.count ? order[at + 1] : seq + 1
             dropped.insert(at == 0 ? 0 : seq, next - 1)
             excess -= 1

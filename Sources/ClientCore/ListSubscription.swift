@@ -22,6 +22,12 @@ struct ListSubscription: Sendable {
         self.list.isWhole = isWhole
     }
 
+    /// Another user is here now.
+    mutating func forget(_ effects: inout SessionEffects) {
+        restore(ConversationList())
+        changed(&effects)
+    }
+
     /// Subscribes to the list, now and whenever a session begins.
     /// - Parameter isWhole: It is walked to its end, however long it is.
     mutating func watch(isWhole: Bool, _ effects: inout SessionEffects) {
@@ -57,18 +63,18 @@ struct ListSubscription: Sendable {
         switch result {
         case .failure(let error):
             effects.act(.tellList(.failed(.refused(error))))
-            guard error.retry != .never else { return }
+            guard error.retry != .never else { return list.refusal = .refused(error) }
             let wait = error.after.map(Int64.init) ?? list.backoff.next(options.random())
             effects.set(.watch, at: now.monotonic + wait)
         case .success(let answer):
             let conversations = try answer.records("conversations", Conversation.init)
             let isComplete = answer["complete"]?.bool ?? false
             let total = answer["total"]?.int ?? conversations.count
-            if !isComplete { list.beginWalk() }
-            for conversation in conversations { list.put(conversation) }
-            for id in try answer.elements("removed") { id.string.map { list.remove($0) } }
-            list.token = answer["token"]?.string
+            let removed = try answer.elements("removed").compactMap(\.string)
+            list.take(
+                answer["token"]?.string, conversations, removed: removed, isComplete: isComplete)
             list.isLoaded = true
+            list.refusal = nil
             list.isOpen = answer["open"]?.bool ?? false
             list.backoff.reset()
             if !isComplete {
@@ -113,9 +119,7 @@ struct ListSubscription: Sendable {
             return effects.set(.walk, at: now.monotonic + wait)
         }
         list.backoff.reset()
-        for conversation in try answer.records("conversations", Conversation.init) {
-            list.put(conversation)
-        }
+        list.take(page: try answer.records("conversations", Conversation.init))
         if let next = answer["next"]?.string { list.walk?.cursor = next } else { list.endWalk() }
         changed(&effects)
         effects.act(.tellList(.hasMore(list.hasMore)))

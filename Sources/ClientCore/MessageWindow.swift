@@ -74,7 +74,7 @@ public struct MessageWindow: Sendable {
     public var hasMore: Timeline.HasMore {
         let more = timeline.hasMore
         let first = timeline.coverage.first ?? .min
-        let above = gaps.filter { $0.places.map { $0.low > first } ?? true }
+        let above = gaps.filter { $0.places.low > first }
         return Timeline.HasMore(
             before: more.before || above.count < gaps.count, after: more.after || !above.isEmpty)
     }
@@ -92,9 +92,13 @@ public struct MessageWindow: Sendable {
             closed: healing.union(trimmed))
     }
 
-    /// Whether what is held is of the same log as what the window shows, so that it goes on there.
+    /// Whether what is held is of the same log as what the window shows, or is about to open on, so
+    /// that it goes on there.
     public func continues(with snapshot: ConversationUpdate.Snapshot) -> Bool {
-        guard timeline.isLoaded, let head, let other = snapshot.head else { return false }
+        let isOpening = asked.values.contains { $0.kind == .initial }
+        guard timeline.isLoaded || isOpening, let head, let other = snapshot.head else {
+            return false
+        }
         return head.epoch == other.epoch && snapshot.generation == generation
     }
 
@@ -154,7 +158,7 @@ public struct MessageWindow: Sendable {
 
     /// Says up to where the reader has read, and how many messages are unread then.
     public mutating func setRead(upTo seq: Int, unread: Int? = nil) -> Timeline.Changes {
-        timeline.setRead(upTo: .seq(seq), unread: unread)
+        timeline.setRead(upTo: seq, unread: unread)
     }
 
     // MARK: Taking
@@ -222,15 +226,16 @@ public struct MessageWindow: Sendable {
         _ = timeline.show(snapshot.shown.filter { $0.seq ?? 0 >= covers.first ?? .max })
     }
 
-    /// Somebody listens again to a log that went on meanwhile: the window keeps its place, takes
-    /// over what the client holds there now, and has gaps where that is held no more.
+    /// Somebody listens again to a log that went on meanwhile, or was told of it in short: the
+    /// window keeps its place, takes over what the client holds there now, and has gaps where that
+    /// is held no more. A page that is asked for still comes.
     private mutating func go(on snapshot: ConversationUpdate.Snapshot, _ effect: inout Effect) {
-        asked = [:]
         head = snapshot.head
         record = snapshot.record ?? record
         healing = []
         trimmed = []
         note(snapshot.gaps, covers: snapshot.covers)
+        guard timeline.isLoaded else { return }
         let held = timeline.coverage
         let low = oldest ?? 1
         let high = timeline.followsEnd ? Int.max : held.last ?? low
@@ -238,7 +243,8 @@ public struct MessageWindow: Sendable {
         effect.add(
             timeline.apply(
                 inside.map { MessageDelta(type: .inserted, via: .cache, message: $0) },
-                covers: snapshot.covers, gaps: held.subtracting(snapshot.covers),
+                covers: snapshot.covers.clipped(low, .max),
+                gaps: held.subtracting(snapshot.covers),
                 head: snapshot.head?.seq, floor: snapshot.head?.floor ?? 1, asOf: snapshot.asOf,
                 from: low))
         let shown = snapshot.shown.filter { low <= $0.seq ?? 0 && $0.seq ?? 0 <= high }

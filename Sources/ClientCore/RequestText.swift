@@ -10,6 +10,12 @@ package struct RequestParams: Sendable {
 
     package init(conversation: String) { set("conversation", conversation) }
 
+    /// The param of this name.
+    subscript(_ name: String) -> RawJSON? { members.last { $0.key == name }?.value }
+
+    /// The conversation that the request names.
+    var conversation: ID? { self["conversation"]?.string?.id }
+
     package mutating func set(_ name: String, _ text: String?) {
         if let text { members.append(JSONMember(key: name, value: RawJSON(string: text))) }
     }
@@ -56,6 +62,17 @@ package struct RequestParams: Sendable {
             json.member("head", head: have.head)
             json.member("asOf", int: have.asOf)
             json.member("runs", coverage: have.runs)
+            json.endObject()
+        }
+    }
+
+    /// A change of a log, by what tells it from every other.
+    mutating func set(_ name: String, change head: Head) {
+        set(name) { json in
+            json.beginObject()
+            json.member("epoch", string: head.epoch)
+            json.member("rev", int: head.rev)
+            json.member("mark", string: head.mark)
             json.endObject()
         }
     }

@@ -37,6 +37,7 @@ enum ServerEvent {
     case read(conversation: String, user: String, seq: Int)
     case upstream(UpstreamState)
     case typing(conversation: String, user: String, TypingState)
+    case unread(UnreadSum)
     case goaway(reconnectIn: Int)
     /// A ping, or an event that this client does not know: it shows that the gateway is there.
     case nothing
@@ -66,6 +67,8 @@ enum ServerEvent {
             self = .typing(
                 conversation: try frame.text("conversation"), user: try frame.text("user"),
                 TypingState(rawValue: try frame.text("state")) ?? .finished)
+        case "unread":
+            self = .unread(try UnreadSum(frame, isOpen: frame["open"]?.bool ?? false))
         case "goaway": self = .goaway(reconnectIn: try frame.integer("reconnectIn"))
         default: self = .nothing
         }

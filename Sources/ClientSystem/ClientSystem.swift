@@ -67,6 +67,9 @@ package enum SystemFiles {
     /// Whether this process may read a file.
     package static func canRead(_ path: String) -> Bool { access(path, R_OK) == 0 }
 
+    /// Gives a file another name, if it exists.
+    package static func move(_ path: String, to other: String) { _ = rename(path, other) }
+
     /// Removes a file, if it exists.
     package static func remove(_ path: String) { _ = unlink(path) }
 }

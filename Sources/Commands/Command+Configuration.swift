@@ -24,7 +24,8 @@ extension Command {
         details: """
             Does all that serve does before it serves, with the same environment and flags, and
             exits with 1 if serve would not start. A gateway that runs with this configuration
-            keeps its file and its ports. Says which keys differ from their defaults.
+            keeps its file and its ports. Says which keys differ from their defaults, and on
+            standard error what serve would warn of.
             """,
         options: configurationOptions
     ) { arguments, console throws(CommandError) in
@@ -32,6 +33,9 @@ extension Command {
         let configuration = try configuration(arguments, overrides)
         let problems = Preflight.problems(configuration)
         guard problems.isEmpty else { throw .failure(problems.joined(separator: "\n")) }
+        for warning in Preflight.warnings(configuration) {
+            console.complain("gapless checkconfig: warning: \(warning.text)\n")
+        }
         console.write("the configuration is valid\n")
         for change in Configuration().changes(to: configuration) {
             console.write("  \(change.key): \(change.after)\n")

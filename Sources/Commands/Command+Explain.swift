@@ -70,11 +70,37 @@ extension Command {
     }
 
     /// The address to connect to, from this machine, for a listener at `address`.
-    private static func reachable(_ address: Address) -> Address {
+    fileprivate static func reachable(_ address: Address) -> Address {
         switch address.host {
         case "0.0.0.0": Address(host: "127.0.0.1", port: address.port)
         case "::": Address(host: "::1", port: address.port)
         default: address
+        }
+    }
+}
+
+/// `live`: whether the gateway of this configuration lives, for what supervises a container.
+extension Command {
+    static let live = Command(
+        name: "live", summary: "say whether the gateway lives",
+        details: """
+            Asks the internal listener of the gateway that runs with this configuration, on this
+            machine. Exits with 0 if its loop answers, and with 1 if not. A gateway lives also
+            while its origin is away or its disk is full: for that ask /health.
+            """,
+        options: configurationOptions
+    ) { arguments, console throws(CommandError) in
+        let overrides = try overrides(arguments, console.environment)
+        let address = reachable(try configuration(arguments, overrides).listen.internal)
+        do throws(TransportError) {
+            let reply = try HTTPClient(base: "http://\(address)").call("GET", "/livez", body: nil)
+            guard reply.status == 200 else {
+                throw TransportError(reason: "status \(reply.status)", isTransient: false)
+            }
+            console.write("the gateway at \(address) lives\n")
+            return 0
+        } catch {
+            throw .failure("\(address): \(error.reason)")
         }
     }
 }

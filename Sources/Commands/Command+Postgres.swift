@@ -1,5 +1,7 @@
 import Configuration
+import Engine
 import Postgres
+import Rules
 
 /// `postgres`: installs, checks and upgrades the schema of an origin in Postgres.
 extension Command {
@@ -31,8 +33,9 @@ extension Command {
         guard arguments.operands.count == 1, let verb = arguments.operands.first,
             verbs.contains(verb)
         else { throw .usage("postgres takes one of: \(verbs.joined(separator: ", "))") }
+        // Whatever gateways use: this one is about the database.
         let configuration = try configuration(
-            arguments, try overrides(arguments, console.environment))
+            arguments, try overrides(arguments, console.environment), isServed: false)
         let postgres = configuration.upstream.postgres
         let schema = Schema(
             name: postgres.schema, gatewayRole: postgres.roles.gateway,
@@ -72,11 +75,11 @@ extension Command {
     /// The limits of the log's values, by the names that the schema uses.
     private static func limits(_ configuration: Configuration) -> [String: Int] {
         [
-            "limits.message": configuration.limits.message,
-            "limits.record": configuration.limits.record,
-            "limits.unknown_fields": configuration.limits.unknownFields,
-            "limits.participants": configuration.limits.participants,
-            "limits.admins": configuration.limits.admins,
+            "limits.message": configuration.limits.log.message,
+            "limits.record": configuration.limits.log.record,
+            "limits.unknown_fields": configuration.limits.log.unknownFields,
+            "limits.participants": configuration.limits.log.participants,
+            "limits.admins": configuration.limits.log.admins,
             "retain_ids": Int(configuration.upstream.postgres.retainIds),
         ]
     }

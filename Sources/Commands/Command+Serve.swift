@@ -13,15 +13,22 @@ extension Command {
         options: configurationOptions
     ) { arguments, console throws(CommandError) in
         let overrides = try overrides(arguments, console.environment)
-        let configuration = try configuration(arguments, overrides)
-        return Gateway.serve(
-            configuration, configurationFile: arguments["config"], overrides: overrides)
+        let file = arguments["config"]
+        do throws(ConfigurationError) {
+            let configuration = try Configuration.load(file: file, overrides: overrides)
+            return Gateway.serve(configuration, configurationFile: file, overrides: overrides)
+        } catch {
+            // Who reads lines of JSON reads nothing else.
+            guard error.log.format == .json else { throw .failure(error.description) }
+            Gateway.refuse(error)
+            return 1
+        }
     }
 
     static let version = Command(
-        name: "version", summary: "print the version"
+        name: "version", summary: "print the version and the commit"
     ) { _, console throws(CommandError) in
-        console.write("\(Release.name) \(Release.version)\n")
+        console.write("\(Release.name) \(Release.version) (\(Release.commit))\n")
         return 0
     }
 
@@ -51,12 +58,14 @@ extension Command {
     }
 
     /// The configuration from file, environment and flags.
+    /// - Parameter isServed: whether what a gateway would not use is a problem.
     /// - Throws: `CommandError.failure` with all problems, a line each.
     static func configuration(
-        _ arguments: Arguments, _ overrides: ConfigurationOverrides
+        _ arguments: Arguments, _ overrides: ConfigurationOverrides, isServed: Bool = true
     ) throws(CommandError) -> Configuration {
         do throws(ConfigurationError) {
-            return try Configuration.load(file: arguments["config"], overrides: overrides)
+            return try Configuration.load(
+                file: arguments["config"], overrides: overrides, isServed: isServed)
         } catch {
             throw .failure(error.description)
         }

@@ -6,8 +6,9 @@ import Gateway
 package enum Program {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
-        .serve, .genconfig, .checkconfig, .configdoc, .gentoken, .checktoken, .replay, .bench,
-        .backup, .repair, .postgres, .explain, .version,
+        .serve, .initialize, .genconfig, .checkconfig, .configdoc, .gentoken, .checktoken, .replay,
+        .bench,
+        .backup, .repair, .postgres, .explain, .live, .version,
     ]
 
     /// Runs the process; `arguments` begins with the program's own name.

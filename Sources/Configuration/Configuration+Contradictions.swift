@@ -1,3 +1,5 @@
+import Engine
+import Rules
 import Upstream
 
 /// Checks across keys: values that are valid alone but contradict each other.
@@ -6,6 +8,41 @@ extension Configuration {
     package var contradictions: [ConfigurationError.Problem] {
         authProblems + listenProblems + redisProblems + postgresProblems + limitProblems
             + demoProblems
+    }
+
+    /// Where keys are used, by what their names begin with. Who gives one that is not used believes
+    /// in something that is not so: that tokens are asked for, say.
+    private static let uses:
+        [(keys: String, condition: String, holds: @Sendable (Configuration) -> Bool)] = [
+            ("auth.jwt.", "auth.mode jwt", { $0.auth.mode == .jwt }),
+            (
+                "cache.retain_", "upstream.kind redis or postgres",
+                { $0.upstream.kind != .embedded }
+            ),
+            ("upstream.redis.", "upstream.kind redis", { $0.upstream.kind == .redis }),
+            (
+                "upstream.redis.master", "upstream.redis.sentinels",
+                { !$0.upstream.redis.sentinels.isEmpty }
+            ),
+            ("upstream.postgres.", "upstream.kind postgres", { $0.upstream.kind == .postgres }),
+            ("demo.supervisor", "demo.enabled", { $0.demo.enabled }),
+        ]
+
+    /// Settings that nothing uses. A file may have every key with its default (`genconfig`).
+    func unused(_ settings: [Setting]) -> [ConfigurationError.Problem] {
+        let defaults = Configuration()
+        return settings.compactMap { setting in
+            guard let key = ConfigurationKey.byName[setting.key], setting.value != .null,
+                setting.value != .word(""),
+                let use = Self.uses.first(where: {
+                    setting.key.hasPrefix($0.keys) && !$0.holds(self)
+                })
+            else { return nil }
+            if case .file = setting.place, key.agrees(self, defaults) { return nil }
+            return .init(
+                setting.place, key: setting.key,
+                "not used without \(use.condition) (give that, or take this away)")
+        }
     }
 
     private var authProblems: [ConfigurationError.Problem] {
@@ -137,7 +174,7 @@ extension Configuration {
 
     private var limitProblems: [ConfigurationError.Problem] {
         let order: [(low: String, high: String, holds: Bool)] = [
-            ("limits.message", "limits.inbound_frame", limits.message < limits.inboundFrame),
+            ("limits.message", "limits.inbound_frame", limits.log.message < limits.inboundFrame),
             ("limits.outbox_soft", "limits.outbox_hard", limits.outboxSoft < limits.outboxHard),
             ("limits.reply", "limits.outbox_hard", limits.reply < limits.outboxHard),
             ("sync.backoff_base", "sync.backoff_max", sync.backoffBase <= sync.backoffMax),

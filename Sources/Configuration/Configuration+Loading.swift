@@ -15,21 +15,32 @@ package struct ConfigurationOverrides: Sendable, Hashable {
 extension Configuration {
     /// The configuration of a process: flags over environment over file over defaults.
     ///
+    /// - Parameter isServed: whether what is given and not used is a problem.
     /// - Throws: `ConfigurationError` with everything that is wrong: a file that can't be read or
-    ///   is not JSON5, unknown keys, values not accepted, values that contradict each other.
+    ///   is not JSON5, unknown and removed keys, values not accepted, values that contradict each
+    ///   other.
     package static func load(
-        file: String?, overrides: ConfigurationOverrides
+        file: String?, overrides: ConfigurationOverrides, isServed: Bool = true
     ) throws(ConfigurationError) -> Configuration {
-        let written = try file.map(read(file:)) ?? []
         var (settings, problems) = overrides.environmentSettings
-        settings = written + settings + overrides.settings
-        problems += repeated(written)
+        settings += overrides.settings
         var configuration = Configuration()
+        do throws(ConfigurationError) {
+            let written = try file.map(read(file:)) ?? []
+            settings = written + settings
+            problems += repeated(written)
+        } catch {
+            for setting in settings { _ = configuration.apply(setting) }
+            throw ConfigurationError(error.problems, log: configuration.log)
+        }
         for setting in settings {
             if let problem = configuration.apply(setting) { problems.append(problem) }
         }
         problems += configuration.contradictions
-        guard problems.isEmpty else { throw ConfigurationError(problems) }
+        if isServed { problems += configuration.unused(settings) }
+        guard problems.isEmpty else {
+            throw ConfigurationError(problems, log: configuration.log)
+        }
         return configuration
     }
 
@@ -63,21 +74,26 @@ extension Configuration {
     /// - Returns: the problem, if the value or the key is not accepted.
     package mutating func apply(_ setting: Setting) -> ConfigurationError.Problem? {
         guard let key = ConfigurationKey.byName[setting.key] else {
+            let isSection = ConfigurationSection.all.contains { $0.name == setting.key }
+            if setting.value == .section, isSection { return nil }
             return .init(setting.place, key: setting.key, Self.unknown(setting.key))
         }
         if key.assign(setting.value, &self) { return nil }
-        let seen = key.isSecret ? "the value given" : setting.value.shown
+        let seen =
+            key.isSecret ? "the value given" : (key.fault(setting.value) ?? setting.value).shown
         return .init(
             setting.place, key: key.name, "\(seen) is not accepted (accepted: \(key.accepted))")
     }
 
     private static func unknown(_ name: String) -> String {
+        if let removed = RemovedKey.byName[name] { return removed.problem }
         let inside = ConfigurationKey.all.filter { $0.name.hasPrefix(name + ".") }
         if !inside.isEmpty {
             let names = inside.map { String($0.name.dropFirst(name.count + 1)) }
             return "a section, not a key (keys: \(names.joined(separator: ", ")))"
         }
-        return "unknown key" + ClosestMatch.hint(for: name, in: ConfigurationKey.all.map(\.name))
+        let names = ConfigurationKey.all.map(\.name) + ConfigurationSection.all.map(\.name)
+        return "unknown key" + ClosestMatch.hint(for: name, in: names)
     }
 }
 
@@ -94,6 +110,8 @@ extension ConfigurationOverrides {
             if let key = ConfigurationKey.byEnvironmentName[name] {
                 let place = ConfigurationError.Place.environment(name)
                 settings.append(Setting(key: key.name, value: .word(value), place: place))
+            } else if let removed = RemovedKey.byEnvironmentName[name] {
+                problems.append(.init(.environment(name), removed.problem))
             } else if !Self.isServiceLink(name) {
                 let names = ConfigurationKey.all.map(\.environmentName)
                 problems.append(

@@ -1,4 +1,5 @@
 import Crypto
+import Engine
 import Rules
 
 /// All settings of an operator, with their defaults: `protocol.md` 8 as types. Times are
@@ -10,10 +11,10 @@ package struct Configuration: Sendable, Equatable {
     package var clients = Clients()
     package var cache = Cache()
     package var upstream = Upstream()
-    package var sync = Sync()
+    package var sync = SyncOptions()
     package var limits = Limits()
     package var fanout = Fanout()
-    package var journal = Journal()
+    package var journal = JournalSize(bytes: 16 << 20, age: 3_600_000)
     package var drain = Drain()
     package var health = Health()
     package var log = Log()
@@ -30,6 +31,8 @@ package struct Configuration: Sendable, Equatable {
         package var allowedOrigins: [String] = []
         package var internalHosts: [String] = []
         package var internalPasswordFile: String?
+        /// Requests of the public listener that are no upgrades.
+        package var httpConnections = 1_000
 
         package struct TLS: Sendable, Equatable {
             package var certificate: String?
@@ -118,51 +121,10 @@ package struct Configuration: Sendable, Equatable {
         }
     }
 
-    package struct Sync: Sendable, Equatable {
-        package var page = 100
-        package var pages = 10
-        package var concurrency = 16
-        package var backoffBase: Milliseconds = 100
-        package var backoffMax: Milliseconds = 30_000
-        package var gapGrace: Milliseconds = 250
-        package var linger: Milliseconds = 30_000
-        package var wait: Milliseconds = 2_000
-        package var verifyInterval: Milliseconds = 30_000
-    }
-
-    package struct Limits: Sendable, Equatable {
-        package var connections = 20_000
-        package var connectionsPerUser = 100
-        package var connectionsPerAddress = 0
-        package var httpConnections = 1_000
-        package var subscriptions = 1_000
-        package var inboundFrame = 64 << 10
-        package var message = 32 << 10
-        package var record = 32 << 10
-        package var unknownFields = 100
-        package var participants = 10_000
-        package var admins = 100
-        package var conversationsPerUser = 10_000
-        package var reply = 1 << 20
-        package var outboxSoft = 256 << 10
-        package var outboxHard = 4 << 20
-        package var requestsPerSecond = 200
-        package var bytesPerSecond = 4 << 20
-        package var connectTimeout: Milliseconds = 10_000
-        package var pingInterval: Milliseconds = 25_000
-        package var pongTimeout: Milliseconds = 30_000
-    }
-
     package struct Fanout: Sendable, Equatable {
         package var loops = 0
         package var pacing = 1.0
         package var gather: Milliseconds = 1
-        package var ioUring = false
-    }
-
-    package struct Journal: Sendable, Equatable {
-        package var bytes = 16 << 20
-        package var age: Milliseconds = 3_600_000
     }
 
     package struct Drain: Sendable, Equatable {
@@ -174,7 +136,7 @@ package struct Configuration: Sendable, Equatable {
         package var readyGrace: Milliseconds = 0
     }
 
-    package struct Log: Sendable, Equatable {
+    package struct Log: Sendable, Hashable {
         package var level = Level.info
         package var format = Format.logfmt
 

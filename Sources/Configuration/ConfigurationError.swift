@@ -40,10 +40,13 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
 
     /// At least one.
     package let problems: [Problem]
+    /// How the log is written, as far as that could be read.
+    package let log: Configuration.Log
 
-    package init(_ problems: [Problem]) {
+    package init(_ problems: [Problem], log: Configuration.Log = Configuration.Log()) {
         precondition(!problems.isEmpty, "an error without a problem")
         self.problems = problems
+        self.log = log
     }
 
     /// One line for each problem.

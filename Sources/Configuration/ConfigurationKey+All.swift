@@ -1,3 +1,6 @@
+import Engine
+import Rules
+
 /// The keys, in the order of `protocol.md` 8.
 extension ConfigurationKey {
     package static let all: [ConfigurationKey] =
@@ -241,7 +244,7 @@ extension ConfigurationKey {
             "How many of them may come from one address; one more is closed with 3004. 0: no"
                 + " limit, as behind a proxy, where all have its address."),
         .init(
-            "limits.http_connections", \.limits.httpConnections, .count(1...1_000_000),
+            "limits.http_connections", \.listen.httpConnections, .count(1...1_000_000),
             "How many requests of the public listener that are no upgrades may be under way; one"
                 + " more is answered with 503 and closed."),
         .init(
@@ -251,25 +254,25 @@ extension ConfigurationKey {
             "limits.inbound_frame", \.limits.inboundFrame, .size(kibi...16 * mebi),
             "The largest frame that a client may send; a larger one is closed with 1009."),
         .init(
-            "limits.message", \.limits.message, .size(256...8 * mebi), reloads: true,
+            "limits.message", \.limits.log.message, .size(256...8 * mebi), reloads: true,
             "The largest message: body, attachment, metadata and the fields that the gateway does"
                 + " not know, together. An edit is held to what it makes of the message."),
         .init(
-            "limits.record", \.limits.record, .size(256...8 * mebi), reloads: true,
+            "limits.record", \.limits.log.record, .size(256...8 * mebi), reloads: true,
             "What the title, metadata and unknown fields of a conversation may take together, and"
                 + " name, metadata and unknown fields of a participant, after any change."),
         .init(
-            "limits.unknown_fields", \.limits.unknownFields, .count(0...10_000), reloads: true,
+            "limits.unknown_fields", \.limits.log.unknownFields, .count(0...10_000), reloads: true,
             "How many fields that the gateway does not know a message, a conversation or a"
                 + " participant may have."),
         .init(
-            "limits.participants", \.limits.participants, .count(1...1_000_000), reloads: true,
+            "limits.participants", \.limits.log.participants, .count(1...1_000_000), reloads: true,
             "How many may take part in a conversation; a call that would pass it is refused."),
         .init(
-            "limits.admins", \.limits.admins, .count(1...1_000_000), reloads: true,
+            "limits.admins", \.limits.log.admins, .count(1...1_000_000), reloads: true,
             "How many of them may be admins."),
         .init(
-            "limits.conversations_per_user", \.limits.conversationsPerUser,
+            "limits.conversations_per_user", \.limits.log.conversationsPerUser,
             .count(0...10_000_000), reloads: true,
             "In how many conversations a client may take part that creates another. It binds"
                 + " createConversation alone, not being added, nor the server API. 0: no limit."),
@@ -326,11 +329,6 @@ extension ConfigurationKey {
                 + " commit and a wake-up. It waits only while a turn takes less than that, and"
                 + " where waiting was measured to bring more requests to a turn and as many a"
                 + " second; a gateway that is idle never waits. 0: it never waits."),
-        .init(
-            "fanout.io_uring", \.fanout.ioUring, .flag,
-            "Writes to the subscribers of a conversation by io_uring, one call of the kernel for"
-                + " all of them, where this process may use it; connections with TLS are written"
-                + " one by one. Where it may not, a line of the log says so at the start."),
     ]
 
     private static let operation: [ConfigurationKey] = [

@@ -13,6 +13,8 @@ package struct ConfigurationKey: Sendable {
 
     /// Sets the key; false if the value is not accepted.
     let assign: @Sendable (SettingValue, inout Configuration) -> Bool
+    /// The part of a value that is not accepted; nil: all of it.
+    let fault: @Sendable (SettingValue) -> SettingValue?
     /// The key's value as JSON5.
     package let literal: @Sendable (Configuration) -> String
     /// The key's value, if it is a number: bytes, milliseconds or a count.
@@ -40,6 +42,7 @@ package struct ConfigurationKey: Sendable {
             configuration[keyPath: path] = read
             return true
         }
+        fault = { kind.fault?($0) }
         literal = { kind.literal($0[keyPath: path]) }
         number = { configuration in
             let value = configuration[keyPath: path]
@@ -53,9 +56,10 @@ package struct ConfigurationKey: Sendable {
     package static let environmentPrefix = "GAPLESS_"
 
     /// `GAPLESS_LIMITS_CONNECTIONS`.
-    package var environmentName: String {
-        Self.environmentPrefix
-            + String(name.uppercased().map { $0 == "." ? "_" : $0 })
+    package var environmentName: String { Self.environmentName(of: name) }
+
+    static func environmentName(of name: String) -> String {
+        environmentPrefix + String(name.uppercased().map { $0 == "." ? "_" : $0 })
     }
 
     /// The section that the key is in: `limits`.

@@ -53,8 +53,9 @@ package enum ConfigurationText {
             One file in JSON5, `gapless serve --config FILE`. Over it stands the environment, over
             that `--set key=value`. A key's name there is its own in capitals with `GAPLESS_` before
             it and `_` for each dot: `limits.connections` is `GAPLESS_LIMITS_CONNECTIONS`. Lists
-            have commas there. An unknown key, a value that is not accepted or a missing file stops
-            the start. *Reload*: whether SIGHUP applies a change, or only a restart does.
+            have commas there. An unknown key, a value that is not accepted, a key that nothing
+            uses or a missing file stops the start. *Reload*: whether SIGHUP applies a change, or
+            only a restart does.
 
             """
         let defaults = Configuration()

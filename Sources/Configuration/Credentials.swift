@@ -9,8 +9,6 @@ package struct Credentials: Sendable {
     package let apiKeys: APIKeys?
     /// The password of the internal listener; nil if none is needed.
     package let internalPassword: Passwords?
-    /// Secrets that are accepted although they could be guessed, a phrase each, for the log.
-    package let weaknesses: [String]
 
     /// The size limit of a file; larger than any key set.
     private static let largestFile = 1 << 20
@@ -52,11 +50,6 @@ package struct Credentials: Sendable {
                     "\(algorithm.rawValue), but no key here is bound to it"))
         }
         guard problems.isEmpty else { throw ConfigurationError(problems) }
-        var weaknesses: [String] = []
-        if keys.contains(where: \.isWeak) {
-            weaknesses.append("auth.jwt: a secret of less than 32 bytes")
-        }
-        self.weaknesses = weaknesses
         verifier = auth.mode == .open ? nil : TokenVerifier(keys: keys, rules: TokenRules(auth.jwt))
     }
 

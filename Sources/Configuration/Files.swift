@@ -31,6 +31,21 @@ package enum Files {
         }
     }
 
+    /// Makes a file for its user alone.
+    /// - Throws: `FileError` if there is one, or it can't be made or written.
+    package static func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("make", path) }
+        defer { close(descriptor) }
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Glibc.write(descriptor, rest, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure("write", path) }
+            rest.removeFirst(count)
+        }
+    }
+
     private static func failure(_ doing: String, _ path: String) -> FileError {
         let code = errno
         let reason = String(cString: strerror(code))

@@ -52,7 +52,12 @@ package struct JSON5Reader {
             guard take(":") else { throw failure("a colon follows the key") }
             try skipBlanks()
             if next == UInt8(ascii: "{") {
+                let count = settings.count
                 try readObject(prefix: key + ".", depth: depth + 1)
+                if settings.count == count {
+                    let place = ConfigurationError.Place.file(path, line: line)
+                    settings.append(Setting(key: key, value: .section, place: place))
+                }
             } else {
                 let value = try readValue()
                 settings.append(Setting(key: key, value: value, place: .file(path, line: line)))

@@ -7,6 +7,8 @@ package indirect enum SettingValue: Sendable, Hashable {
     case number(String)
     case bool(Bool)
     case list([SettingValue])
+    /// An object without a key.
+    case section
     /// The key keeps the value it would have without this setting.
     case null
 
@@ -46,6 +48,7 @@ package indirect enum SettingValue: Sendable, Hashable {
         case .number(let literal): String(literal.prefix(80))
         case .bool(let value): "\(value)"
         case .list(let elements): "a list of \(elements.count)"
+        case .section: "an object"
         case .null: "null"
         }
     }

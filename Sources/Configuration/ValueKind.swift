@@ -9,6 +9,8 @@ struct ValueKind<Value: Equatable & Sendable>: Sendable {
     var isSecret = false
     /// The value, or nil if it is not accepted.
     let read: @Sendable (SettingValue) -> Value?
+    /// The part of a value that is not accepted; nil: all of it.
+    var fault: (@Sendable (SettingValue) -> SettingValue?)?
     /// As JSON5; `read` returns the same value from it.
     let literal: @Sendable (Value) -> String
 }
@@ -38,6 +40,7 @@ extension ValueKind {
                 let values = elements.compactMap(kind.read)
                 return values.count == elements.count ? values : nil
             },
+            fault: { value in value.elements?.first { kind.read($0) == nil } },
             literal: { "[" + $0.map(kind.literal).joined(separator: ", ") + "]" })
     }
 }
@@ -103,7 +106,8 @@ extension ValueKind where Value == Milliseconds {
 
 extension ValueKind where Value == String {
     static let text = checked("a text that is not empty, without control characters") { _ in true }
-    static let path = checked("the path of a file") { _ in true }
+    /// `:memory:` is none: SQLite would keep it in memory.
+    static let path = checked("the path of a file") { $0 != ":memory:" }
 
     /// `https://chat.example.org`, as a browser writes it.
     static let origin = checked("an origin, such as https://chat.example.org") { text in

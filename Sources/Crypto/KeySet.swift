@@ -77,12 +77,7 @@ package struct KeySet: Sendable {
     ) throws(CryptoError) -> VerificationKey.Material? {
         switch (type, entry["crv"]?.string) {
         case ("oct", _):
-            let secret = try bytes(entry, "k")
-            guard secret.count >= MessageCode.length else {
-                throw CryptoError(
-                    "a secret of \(secret.count) bytes (at least \(MessageCode.length))")
-            }
-            return .secret(secret)
+            return .secret(try VerificationKey.strong(try bytes(entry, "k")))
         case ("RSA", _):
             return .publicKey(
                 try PublicKey(

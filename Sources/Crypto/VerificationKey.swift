@@ -25,12 +25,6 @@ package struct VerificationKey: Sendable {
         }
     }
 
-    /// Whether it is a secret shorter than RFC 7518 3.2 requires: the operator's choice, worth a
-    /// warning.
-    package var isWeak: Bool {
-        if case .secret(let secret) = material { secret.count < MessageCode.length } else { false }
-    }
-
     /// Whether `signature` is this key's signature of `text`.
     package func verifies(_ signature: [UInt8], of text: [UInt8]) -> Bool {
         switch material {
@@ -43,15 +37,23 @@ package struct VerificationKey: Sendable {
 
     /// The secret in a file: its bytes, without trailing line ends.
     ///
-    /// - Throws: `CryptoError` if the file is empty, or a PEM file: with a public key as the
-    ///   secret, anybody could sign.
+    /// - Throws: `CryptoError` if it is shorter than RFC 7518 3.2 requires, or a PEM file: with a
+    ///   public key as the secret, anybody could sign.
     package static func secret(ofFile file: [UInt8]) throws(CryptoError) -> [UInt8] {
         let ends: Set<UInt8> = [UInt8(ascii: "\n"), UInt8(ascii: "\r")]
         let secret = Array(file.reversed().drop { ends.contains($0) }.reversed())
         guard !secret.starts(with: "-----BEGIN".utf8) else {
             throw CryptoError("a PEM file where a secret belongs")
         }
-        guard !secret.isEmpty else { throw CryptoError("no secret in it") }
+        return try strong(secret)
+    }
+
+    /// A secret that is long enough.
+    /// - Throws: `CryptoError` if it is not.
+    static func strong(_ secret: [UInt8]) throws(CryptoError) -> [UInt8] {
+        guard secret.count >= MessageCode.length else {
+            throw CryptoError("a secret of \(secret.count) bytes (at least \(MessageCode.length))")
+        }
         return secret
     }
 

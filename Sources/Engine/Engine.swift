@@ -50,7 +50,11 @@ package final class Engine {
 
     package private(set) var now: Timestamp {
         get { sync.clock.now }
-        set { sync.clock.now = newValue }
+        set {
+            let last = sync.clock.now
+            sync.clock.now = newValue
+            sync.passed(since: last)
+        }
     }
 
     /// The journal of the latest messages; nil if none is kept.

@@ -1,9 +1,11 @@
 import Rules
 
-/// The engine's limits, in bytes, milliseconds and counts: `limits.*` of the configuration.
-package struct Limits: Sendable {
+/// The engine's limits, in bytes, milliseconds and counts: `limits.*` of the configuration, with
+/// their defaults.
+package struct Limits: Sendable, Equatable {
     package var subscriptions = 1000
-    package var connectionsPerUser = 0
+    /// Connections of one user; 0: no limit.
+    package var connectionsPerUser = 100
     /// Connections from one address; 0: no limit.
     package var connectionsPerAddress = 0
     package var connections = 20_000
@@ -38,11 +40,11 @@ package struct Limits: Sendable {
     /// The longest rest, hardly noticed by a person reading along.
     package var pacingCap = Duration.milliseconds(20)
 
-    /// Size of the journal in bytes, and how far it goes back in milliseconds; 0 bytes: no journal.
-    package var journal: (bytes: Int, age: Int64) = (0, 0)
+    /// None, unless there is to be one.
+    package var journal = JournalSize(bytes: 0, age: 0)
 
-    /// The limits that `connect` reports: name, and bytes, milliseconds or count.
-    package var shown: [(name: String, value: Int)] = []
+    /// The limits that `connect` reports.
+    package var shown: [ShownLimit] = []
 
     package init() {}
 
@@ -51,13 +53,37 @@ package struct Limits: Sendable {
     package var replyBytes: Int { max(reply - 131_072, reply / 2) }
 }
 
-/// The gateway's name and version in the answer to `connect`.
+/// How many bytes the journal takes, and how far it goes back in milliseconds; 0 bytes: no journal.
+package struct JournalSize: Sendable, Equatable {
+    package var bytes: Int
+    package var age: Int64
+
+    package init(bytes: Int, age: Int64) {
+        self.bytes = bytes
+        self.age = age
+    }
+}
+
+/// A limit as `connect` reports it: bytes, milliseconds or a count.
+package struct ShownLimit: Sendable, Equatable {
+    package var name: String
+    package var value: Int
+
+    package init(name: String, value: Int) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// The gateway's name, version and commit in the answer to `connect`.
 package struct ServerIdentity: Sendable {
     package var name: String
     package var version: String
+    package var commit: String
 
-    package init(name: String, version: String) {
+    package init(name: String, version: String, commit: String) {
         self.name = name
         self.version = version
+        self.commit = commit
     }
 }

@@ -1,5 +1,6 @@
-/// How holes are found and filled: `sync.*` of the configuration, in milliseconds and counts.
-package struct SyncOptions: Sendable {
+/// How holes are found and filled: `sync.*` of the configuration, in milliseconds and counts, with
+/// their defaults.
+package struct SyncOptions: Sendable, Equatable {
     /// How many messages or changes one fetch asks for.
     package var page = 100
     /// A conversation further behind than this many pages fetches its latest page first. A holder
@@ -17,6 +18,9 @@ package struct SyncOptions: Sendable {
     package var wait: Int64 = 2_000
     /// How often the heads of watched conversations are compared with the origin's.
     package var verifyInterval: Int64 = 30_000
+    /// How long a feed may be silent before its link counts as dead. A process that stood still for
+    /// longer knows no more than one whose link broke.
+    package var linkDeadline: Int64 = 2_000
 
     /// Messages that a conversation receives before its cache is asked to trim again; nil if the
     /// cache keeps everything.

@@ -35,6 +35,15 @@ extension ChatClient {
         runner.post { $0.perform { session, _ in session.retryChange(change, of: conversation) } }
     }
 
+    /// Gives an edit that failed, or is in conflict, another text, and tries it again.
+    public func rewriteChange(_ change: String, in conversation: String, body: String?) {
+        runner.post { runner in
+            runner.perform { session, _ in
+                session.rewriteChange(change, body: body, of: conversation)
+            }
+        }
+    }
+
     /// Gives a change up. One that is under way may still be made.
     public func discardChange(_ change: String, in conversation: String) {
         runner.post { $0.perform { session, _ in session.discardChange(change, of: conversation) } }

@@ -83,7 +83,9 @@ extension ChatClient {
     /// - Parameter isWhole: The list is read to its end, however long it is. If not, the newest 300
     ///   are read; then `hasMore` says whether there are more, and `loadMoreConversations` goes on.
     public func subscribeConversations(isWhole: Bool = true) -> Updates<ConversationsUpdate> {
-        listen({ $0.listenToList($1, isWhole: isWhole) }, { $0.endListeningToList($1) })
+        listen(
+            { $0.present.presentList }, { $0.listenToList($1, isWhole: isWhole) },
+            { $0.endListeningToList($1) })
     }
 
     /// Reads the next 100 of a list that was not subscribed to as a whole; they come as an update
@@ -253,11 +255,5 @@ extension ChatClient: FeedLink {
         _ take: @escaping @MainActor (ConversationUpdate) -> Void
     ) -> any Following {
         LiveFollowing(self, conversation, limit, take)
-    }
-
-    func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
-        runner.post { runner in
-            runner.perform { session, _ in session.fetch(conversation, page, token: token) }
-        }
     }
 }

@@ -14,8 +14,16 @@ extension ChatClient {
         conversation: String, limit: Int = 100
     ) -> Updates<ConversationUpdate> {
         listen(
+            { $0.present.presentAgain(of: conversation) },
             { $0.listen($1, to: conversation, limit: PageLimit.nearest(limit)) },
             { $0.endListening($1, to: conversation) })
+    }
+
+    /// Every message behind a place, however many were missed, and then each as it comes.
+    /// - Parameter place: 0 for the beginning of the log; the `lastReadSeq` of the conversation for
+    ///   what was not read.
+    public func everyMessage(in conversation: String, after place: Int) -> EveryMessage {
+        EveryMessage(client: self, conversation: conversation, place: place)
     }
 
     /// Fetches a page of messages.
@@ -83,14 +91,16 @@ extension ChatClient {
     /// Sends a message, at once or as soon as there is a session: it is kept until it has arrived
     /// or was refused. Whoever is subscribed sees it as a draft, then as the message, under one id.
     ///
+    /// - Parameter id: The same for the same message, so that one that was sent before is not sent
+    ///   again; left out, it is a new one.
     /// - Returns: The id under which it is sent.
     @discardableResult
     public func send(
-        _ body: String?, to conversation: String, attachment: RawJSON? = nil,
+        _ body: String?, to conversation: String, id: String? = nil, attachment: RawJSON? = nil,
         metadata: RawJSON? = nil
     ) -> String {
         let draft = Draft(
-            id: MessageID.make(), body: body, attachment: attachment, metadata: metadata,
+            id: id ?? MessageID.make(), body: body, attachment: attachment, metadata: metadata,
             createdAt: runner.now.clock)
         runner.post { runner in
             runner.restore(conversation)
@@ -104,6 +114,51 @@ extension ChatClient {
     @discardableResult
     public func send(conversation: String, body: String?, metadata: RawJSON? = nil) -> String {
         send(body, to: conversation, metadata: metadata)
+    }
+
+    /// Sends a message as `send` does, and waits until it has arrived, over outages too.
+    /// - Returns: The message as it is in the log.
+    /// - Throws: As `delivery(of:in:)`.
+    @discardableResult
+    public func deliver(
+        _ body: String?, to conversation: String, id: String? = nil, attachment: RawJSON? = nil,
+        metadata: RawJSON? = nil
+    ) async throws -> Message {
+        let draft = send(
+            body, to: conversation, id: id, attachment: attachment, metadata: metadata)
+        return try await delivery(of: draft, in: conversation)
+    }
+
+    /// Waits until a draft has arrived.
+    /// - Returns: The message as it is in the log.
+    /// - Throws: `ClientError`: `refused` where the draft failed (it stays, to be tried again or
+    ///   given up) or there is none, `discarded`, or `closed`; `CancellationError`.
+    @discardableResult
+    public func delivery(of draft: String, in conversation: String) async throws -> Message {
+        let number = PageToken.next()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                runner.post { $0.wait(for: draft, in: conversation, as: number, waiter) }
+            }
+        } onCancel: {
+            runner.post { $0.endWaiting(number, for: draft) }
+        }
+        if case .failure(.closed) = result { try Task.checkCancellation() }
+        return try result.get()
+    }
+
+    /// Gives a draft that failed another text, such as a shorter one, and sends it under another
+    /// id, behind what was written since. It does nothing of a draft that did not fail.
+    /// - Returns: The id under which it is sent.
+    @discardableResult
+    public func rewrite(_ draft: String, in conversation: String, body: String?) -> String {
+        let id = MessageID.make()
+        runner.post { runner in
+            runner.perform { session, now in
+                session.rewrite(draft, as: id, body: body, in: conversation, now)
+            }
+        }
+        return id
     }
 
     /// Tries a draft again that failed.

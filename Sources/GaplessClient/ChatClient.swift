@@ -24,24 +24,38 @@ public final class ChatClient: Sendable {
     }
 
     /// Why a client could not be made.
-    public enum SetupError: Error, Sendable, Hashable {
+    public enum SetupError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The URL is none of a WebSocket (`ws://` or `wss://`, a host, perhaps a port and a path).
         case badURL
         /// The store or the transport could not be had: what was tried, and what the system said.
         case system(String)
+
+        /// What is wrong, for a person.
+        public var description: String {
+            switch self {
+            case .badURL:
+                "url: not a WebSocket's (accepted: ws://host:port/v1/ws, wss://host/v1/ws)"
+            case .system(let why): why
+            }
+        }
     }
 
     /// What may be set.
     public struct Options: Sendable {
         /// The name under which the gateway knows this program.
         public var name = "gapless.swift"
-        /// The file in which this user's conversations are kept; nil to keep nothing. Use one file
-        /// for each user, and `logout` to erase it.
+        /// The file in which this user's conversations are kept; nil to keep nothing. What is not
+        /// sent yet lies beside it, in a file whose name ends with `-unsent`. Use one for each
+        /// user, and `logout` to erase it. If the gateway names another user than before, what was
+        /// kept is erased, but for what the other has not sent: that waits until they come back.
         public var store: String?
         /// A PEM file of the certificates that are trusted; nil for those of the system.
         public var trustedRoots: String?
         /// How many messages of a conversation are kept, beside those that somebody looks at.
         public var retainedMessages = 2_000
+        /// Whether the gateway is asked how much is unread in all conversations: see
+        /// `unreadTotals`.
+        public var countsUnread = false
 
         /// The defaults.
         public init() {}
@@ -70,8 +84,9 @@ public final class ChatClient: Sendable {
         var session = ClientSession.Options { Double.random(in: 0..<1) }
         session.client = options.name
         session.retained = options.retainedMessages
+        session.countsUnread = options.countsUnread
         do {
-            let store = try options.store.map { try ClientStore(path: $0) }
+            let store = try ClientStore(path: options.store)
             runner = Runner(
                 transport: transport ?? DefaultTransport.make(), options: session, store: store
             ) { try await credentials(CredentialsNeed(isExpired: $0)) }
@@ -97,6 +112,20 @@ public final class ChatClient: Sendable {
     /// person asked.
     public func wake() { runner.post { $0.perform { $0.wake($1) } } }
 
+    /// Closes the files of the store, for an app that is about to be suspended: no lock is held on
+    /// them until `openStore`. The client goes on in memory, and writes then what it could not.
+    /// - Throws: What kept it from being closed.
+    public func closeStore() async throws {
+        try await runner.run { runner in Result { try runner.closeStore() } }.get()
+    }
+
+    /// Opens the files of the store again.
+    /// - Throws: What kept them from being opened, such as another client that has them; then they
+    ///   stay closed.
+    public func openStore() async throws {
+        try await runner.run { runner in Result { try runner.openStore() } }.get()
+    }
+
     /// Ends the connection and erases everything that is stored of this user. The client can't be
     /// used with a store again.
     public func logout() async {
@@ -108,7 +137,16 @@ public final class ChatClient: Sendable {
 
     /// Where the connection stands, from now on: first the present state, then each new one.
     public func connectionStates() -> Updates<ConnectionState> {
-        listen({ $0.listenToState($1) }, { $0.endListeningToState($1) })
+        listen(
+            { [$0.present.state] }, { $0.listenToState($1) }, { $0.endListeningToState($1) })
+    }
+
+    /// How much is unread in all conversations, for a badge, from now on: first the present totals,
+    /// if they are known, then each new one. With `Options.countsUnread` only.
+    public func unreadTotals() -> Updates<UnreadSum> {
+        listen(
+            { [$0.present.unread].compactMap(\.self) }, { $0.listenToUnread($1) },
+            { $0.endListeningToUnread($1) })
     }
 
     /// Who the gateway says that we are; nil before the first session.
@@ -118,21 +156,26 @@ public final class ChatClient: Sendable {
     public var upstream: UpstreamState? { get async { await runner.run { $0.present.upstream } } }
 
     /// Adds a listener as soon as its turn comes, and takes it away when the last holder lets go.
+    /// - Parameter present: The newest state, for one that has fallen behind.
     func listen<Element>(
+        _ present: @escaping @Sendable (Runner) -> [Element],
         _ begin: @escaping @Sendable (Runner, UpdateQueue<Element>) -> Int,
         _ end: @escaping @Sendable (Runner, Int) -> Void
     ) -> Updates<Element> {
-        listening(begin, end).updates
+        listening(present, begin, end).updates
     }
 
     /// The same, and the number of the listener.
     func listening<Element>(
+        _ present: @escaping @Sendable (Runner) -> [Element],
         _ begin: @escaping @Sendable (Runner, UpdateQueue<Element>) -> Int,
         _ end: @escaping @Sendable (Runner, Int) -> Void
     ) -> (updates: Updates<Element>, number: ListenerNumber) {
         let runner = runner
         let number = ListenerNumber()
-        let pending = UpdateQueue<Element> { runner.post { $0.drained() } }
+        let pending = UpdateQueue<Element> { updates in
+            runner.post { if updates.isBehind { updates.fill(present($0)) } }
+        }
         runner.post { number.value = begin($0, pending) }
         let token = Updates<Element>.Token(pending) {
             runner.post { if let value = number.value { end($0, value) } }

@@ -10,9 +10,8 @@ extension ClientStore {
     private static let answerLimit = 500
 
     /// Keeps the answer to a question, instead of an earlier one.
-    /// - Returns: false if that failed; then the store is erased.
-    func keep(_ answer: JSONObject, to question: Question) -> Bool {
-        writing { connection in
+    func keep(_ answer: JSONObject, to question: Question) {
+        _ = writing { connection throws(CacheError) in
             try run(
                 "DELETE FROM answer WHERE number <= (SELECT MAX(number) FROM answer) - ?",
                 connection
@@ -32,13 +31,13 @@ extension ClientStore {
     }
 
     /// Forgets all that was answered of a conversation: it is gone, or no longer ours to read.
-    /// - Returns: false if that failed; then the store is erased.
-    func forgetAnswers(of conversation: String) -> Bool {
-        writing { connection in
+    func forgetAnswers(of conversation: String) {
+        let failure = writing { connection throws(CacheError) in
             try run("DELETE FROM answer WHERE conversation = ?", connection) {
                 $0.bind(1, conversation)
             }
         }
+        if failure != nil { eraseHeld() }
     }
 
     /// What is known of an answer without the gateway, for display only.

@@ -2,21 +2,38 @@ import ClientCore
 import JSON
 import Wire
 
+/// The value of a message that its author sees as they begin to change it: see
+/// `ConversationFace.see`.
+public struct SeenMessage: Sendable, Hashable {
+    /// The id of the message.
+    public let id: String
+    fileprivate var rev: Int?
+    fileprivate var epoch: String?
+    fileprivate var generation = 0
+}
+
 /// Who writes to the conversation of one object for views.
 public struct ConversationWriter: Sendable {
     let feed: ConversationFeed
 
-    /// Makes a change of what the view shows: what came since and is not shown yet was not seen.
+    /// Notes what the view shows: what came since and is not shown yet was not seen.
     @MainActor
-    fileprivate func change(_ message: String, _ kind: Change.Kind) -> String {
-        var change = Change(id: MessageID.make(), message: message, kind: kind)
+    fileprivate func see(_ message: String) -> SeenMessage {
+        var seen = SeenMessage(id: message)
         let window = feed.window
         // What is only shown, such as the answer to one's own send, may have no head beside it.
         if let index = window.timeline.index(of: message) {
-            change.ifRev = window.timeline[index].rev
-            change.epoch = change.ifRev.flatMap { _ in window.head?.epoch }
-            change.generation = window.generation
+            seen.rev = window.timeline[index].rev
+            seen.epoch = seen.rev.flatMap { _ in window.head?.epoch }
+            seen.generation = window.generation
         }
+        return seen
+    }
+
+    @MainActor
+    fileprivate func change(_ seen: SeenMessage, _ kind: Change.Kind) -> String {
+        var change = Change(id: MessageID.make(), message: seen.id, kind: kind)
+        (change.ifRev, change.epoch, change.generation) = (seen.rev, seen.epoch, seen.generation)
         feed.link.queue(change, in: feed.conversation)
         return change.id
     }
@@ -44,19 +61,41 @@ extension ConversationFace {
         writer.feed.link.retry(draft, in: writer.feed.conversation)
     }
 
+    /// Gives a draft that failed another text: see `ChatClient.rewrite`.
+    /// - Returns: The id under which it is sent.
+    @discardableResult
+    public func rewrite(_ draft: String, body: String?) -> String {
+        writer.feed.link.rewrite(draft, in: writer.feed.conversation, body: body)
+    }
+
+    /// Notes which value of a message is shown, as its author begins to change it. Give it to
+    /// `edit` or `delete` in place of the id: a value that comes meanwhile is then a conflict, and
+    /// not overwritten unseen, also where the log is restored.
+    public func see(_ message: String) -> SeenMessage { writer.see(message) }
+
     /// Edits a message, now or as soon as there is a session: see `ChatClient.queueEdit`. It is in
-    /// conflict if the message is another one than the object shows.
+    /// conflict if the message is another one than was seen.
     /// - Returns: The id of the change.
     @discardableResult
+    public func edit(_ seen: SeenMessage, body: String?, metadata: RawJSON? = nil) -> String {
+        writer.change(seen, .edit(body: body, metadata: metadata))
+    }
+
+    /// The same of the value that the object shows now.
+    @discardableResult
     public func edit(_ message: String, body: String?, metadata: RawJSON? = nil) -> String {
-        writer.change(message, .edit(body: body, metadata: metadata))
+        edit(see(message), body: body, metadata: metadata)
     }
 
     /// Deletes a message, now or as soon as there is a session: see `ChatClient.queueDelete`. It is
-    /// in conflict if the message is another one than the object shows.
+    /// in conflict if the message is another one than was seen.
     /// - Returns: The id of the change.
     @discardableResult
-    public func delete(_ message: String) -> String { writer.change(message, .delete) }
+    public func delete(_ seen: SeenMessage) -> String { writer.change(seen, .delete) }
+
+    /// The same of the value that the object shows now.
+    @discardableResult
+    public func delete(_ message: String) -> String { delete(see(message)) }
 
     /// Says that everything up to a place was read, now or as soon as there is a session.
     public func markRead(upTo seq: Int) {

@@ -83,7 +83,7 @@ final class ConversationFeed {
         _ = parked?.take(update)
         switch update {
         case .page(let token, let result): pageCame(token, result, before, &effect)
-        case .began, .forgotten:
+        case .began where effect.isReload, .forgotten:
             loads.dropUnderWay()
             loads.forgetSpent()
             parked = nil
@@ -162,11 +162,13 @@ final class ConversationFeed {
         _ place: PageLoads.Place, _ kind: Timeline.Page.Kind, _ page: PageRequest,
         _ load: Load? = nil
     ) -> Bool {
-        guard loads.mayBegin(place), window.isLive, ending == nil else { return false }
+        guard let following, loads.mayBegin(place), window.isLive, ending == nil else {
+            return false
+        }
         let token = PageToken.next()
         loads.begin(place, load, token: token)
         window.ask(kind, as: token)
-        link.fetch(conversation, page, token: token)
+        following.fetch(page, token: token)
         return true
     }
 

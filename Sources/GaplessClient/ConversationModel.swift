@@ -24,8 +24,8 @@ public final class ConversationModel {
             /// A message, and whether it is the present value: if not, it is from a cache, or
             /// not sent yet.
             case message(Message, isHeld: Bool)
-            /// A hole: how many messages are missing, if that is known.
-            case gap(missing: Int?)
+            /// A hole: how many messages are missing.
+            case gap(missing: Int)
         }
 
         /// The message's id, which an unsent one keeps when it arrives; of a hole one that is
@@ -124,8 +124,8 @@ public final class ConversationModel {
         rowOf = [:]
         for index in 0...list.messageCount() {
             while let gap = gaps.first, gap.items.lowerBound <= index {
-                let end = gap.places.map { "\($0.high)" } ?? "\(index)"
-                let row = Row(id: "gap up to \(end)", content: .gap(missing: gap.missing))
+                let row = Row(
+                    id: "gap up to \(gap.places.high)", content: .gap(missing: gap.missing))
                 rowOf[row.id] = max(0, min(index, list.messageCount() - 1))
                 rows.append(row)
                 gaps.removeFirst()

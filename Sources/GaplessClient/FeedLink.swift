@@ -12,13 +12,14 @@ protocol FeedLink: AnyObject {
         _ conversation: String, limit: Int,
         _ take: @escaping @MainActor (ConversationUpdate) -> Void
     ) -> any Following
-    /// Asks for a page of a conversation that is followed; it comes as an update with this number.
-    func fetch(_ conversation: String, _ page: PageRequest, token: Int)
     /// Sends a message, now or later.
     /// - Returns: The id under which it is sent.
     func send(conversation: String, body: String?, metadata: RawJSON?) -> String
     /// Tries a draft again that failed.
     func retry(_ draft: String, in conversation: String)
+    /// Gives a draft that failed another text.
+    /// - Returns: The id under which it is sent.
+    func rewrite(_ draft: String, in conversation: String, body: String?) -> String
     /// Gives a draft up.
     func discard(_ draft: String, in conversation: String)
     /// Makes an edit or a deletion, now or later.
@@ -32,6 +33,9 @@ protocol FeedLink: AnyObject {
 protocol Following: AnyObject {
     /// Says which places the object looks at, so that they are kept.
     func watch(_ places: Coverage)
+    /// Asks for a page of the conversation; it comes as an update with this number, to this object
+    /// only.
+    func fetch(_ page: PageRequest, token: Int)
     /// No update comes after this.
     func end()
 }
@@ -51,6 +55,7 @@ final class LiveFollowing: Following {
         self.client = client
         self.conversation = conversation
         let (updates, number) = client.listening(
+            { $0.present.presentAgain(of: conversation) },
             { $0.listen($1, to: conversation, limit: limit) },
             { $0.endListening($1, to: conversation) })
         self.number = number
@@ -69,6 +74,14 @@ final class LiveFollowing: Following {
         let (conversation, number) = (conversation, number)
         client.runner.post { runner in
             if let number = number.value { runner.watch(places, number, of: conversation) }
+        }
+    }
+
+    func fetch(_ page: PageRequest, token: Int) {
+        let (conversation, number) = (conversation, number)
+        client.runner.post { runner in
+            guard let number = number.value else { return }
+            runner.fetch(page, token: token, number, of: conversation)
         }
     }
 

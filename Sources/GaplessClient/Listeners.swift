@@ -10,11 +10,14 @@ struct Listeners {
         let limit: Int
         /// The places that it looks at.
         var places = Coverage()
+        /// The pages that it has asked for.
+        var pages: Set<Int> = []
     }
 
     private var conversations: [ID: [Int: Listener]] = [:]
     private var lists: [Int: UpdateQueue<ConversationsUpdate>] = [:]
     private var states: [Int: UpdateQueue<ConnectionState>] = [:]
+    private var totals: [Int: UpdateQueue<UnreadSum>] = [:]
 
     // MARK: Conversations
 
@@ -40,11 +43,32 @@ struct Listeners {
         return true
     }
 
-    func tell(_ conversation: String, _ update: ConversationUpdate) {
+    mutating func tell(_ conversation: String, _ update: ConversationUpdate) {
+        if case .page(let token, let result) = update {
+            return answer(token, result, update, conversation.id)
+        }
         let weight = update.messageCount
         for listener in (conversations[conversation.id] ?? [:]).values {
             listener.queue.push(update, weight: weight)
         }
+    }
+
+    /// A page comes to who asked for it.
+    private mutating func answer(
+        _ token: Int, _ result: Result<MessagesFrame, ClientError>, _ update: ConversationUpdate,
+        _ id: ID
+    ) {
+        guard let number = conversations[id]?.first(where: { $1.pages.contains(token) })?.key else {
+            return
+        }
+        if (try? result.get())?.isCached != true { conversations[id]?[number]?.pages.remove(token) }
+        conversations[id]?[number]?.queue.push(update, isAnswer: true)
+    }
+
+    /// A listener asks for a page under a number.
+    /// - Returns: whether it still listens.
+    mutating func expect(_ token: Int, _ number: Int, of conversation: String) -> Bool {
+        conversations[conversation.id]?[number]?.pages.insert(token) != nil
     }
 
     /// - Returns: the places of the conversation that anybody looks at.
@@ -71,37 +95,24 @@ struct Listeners {
         return lists.isEmpty
     }
 
+    mutating func add(_ queue: UpdateQueue<UnreadSum>, _ number: Int) {
+        totals[number] = queue
+    }
+
     mutating func removeState(_ number: Int) { states[number] = nil }
+    mutating func removeTotal(_ number: Int) { totals[number] = nil }
 
     func tell(_ update: ConversationsUpdate) { for queue in lists.values { queue.push(update) } }
     func tell(_ state: ConnectionState) { for queue in states.values { queue.push(state) } }
+    func tell(_ total: UnreadSum) { for queue in totals.values { queue.push(total) } }
 
     // MARK: All
-
-    /// Whether somebody is so far behind that nothing more should come.
-    var isFull: Bool {
-        conversations.values.contains { $0.values.contains(where: \.queue.isFull) }
-            || lists.values.contains(where: \.isFull)
-    }
 
     mutating func endAll() {
         for all in conversations.values { for listener in all.values { listener.queue.end() } }
         for queue in lists.values { queue.end() }
         for queue in states.values { queue.end() }
+        for queue in totals.values { queue.end() }
         self = Listeners()
-    }
-}
-
-extension ConversationUpdate {
-    /// How many messages it carries.
-    fileprivate var messageCount: Int {
-        switch self {
-        case .began(let snapshot): snapshot.messages.count + snapshot.shown.count
-        case .resumed(let frame), .changed(let frame), .page(_, .success(let frame)):
-            frame.messages.count
-        case .shown(let messages): messages.count
-        case .drafts(let drafts): drafts.count
-        default: 1
-        }
     }
 }

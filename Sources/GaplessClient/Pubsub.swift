@@ -20,16 +20,21 @@ public final class Pubsub: Sendable {
     }
 
     private struct State {
-        var isConnected = false
+        /// What the handlers were told last.
+        var wasConnected = false
         var handlers: [(number: Int, onConnect: Bool, call: Handler)] = []
         var nextNumber = 0
     }
 
+    private let runner: Runner
     private let state = Mutex(State())
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(_ runner: Runner) {
-        let queue = UpdateQueue<ConnectionState> {}
+        self.runner = runner
+        let queue = UpdateQueue<ConnectionState> { queue in
+            runner.post { if queue.isBehind { queue.fill([$0.present.state]) } }
+        }
         runner.post { _ = $0.listenToState(queue) }
         let task = Task { [weak self] in
             while let state = await queue.next() { await self?.take(state) }
@@ -40,7 +45,7 @@ public final class Pubsub: Sendable {
     func end() { task.withLock { $0?.cancel() } }
 
     /// Whether there is a session: requests can be made, and events come.
-    public var isConnected: Bool { state.withLock { $0.isConnected } }
+    public var isConnected: Bool { runner.isLive }
 
     /// Has a handler called each time that a session begins.
     @discardableResult
@@ -69,8 +74,8 @@ public final class Pubsub: Sendable {
 
     private func take(_ connection: ConnectionState) async {
         let handlers = state.withLock { state -> [Handler] in
-            guard connection.isLive != state.isConnected else { return [] }
-            state.isConnected = connection.isLive
+            guard connection.isLive != state.wasConnected else { return [] }
+            state.wasConnected = connection.isLive
             return state.handlers.filter { $0.onConnect == connection.isLive }.map(\.call)
         }
         for handler in handlers { await handler() }

@@ -1,5 +1,6 @@
 import ClientCore
 import JSON
+import Synchronization
 import Wire
 
 /// Everything that lives on the thread of one client, which its transport owns: the session that
@@ -12,31 +13,39 @@ final class Runner: @unchecked Sendable {
     private let transport: any ClientTransport
     private let ask: @Sendable (_ isExpired: Bool) async throws -> Credentials?
     private var session: ClientSession
-    private var store: ClientStore?
+    let store: ClientStore
+    /// When what could not be written is tried again, on the monotonic clock.
+    private var savesAgainAt: Int64?
     private var socketNumber: UInt = 0
-    private var isPaused = false
     private var answers: [Int: Answer] = [:]
     private var nextNumber = 1
     private var listeners = Listeners()
+    private var deliveries = Deliveries()
     private var unsaved: Set<ID> = []
     private var isListUnsaved = false
     private var waiting: [ClientSession.Action] = []
     private var isPerforming = false
+    private let live = Atomic<Bool>(false)
 
     init(
-        transport: any ClientTransport, options: ClientSession.Options, store: ClientStore?,
+        transport: any ClientTransport, options: ClientSession.Options, store: ClientStore,
         ask: @escaping @Sendable (_ isExpired: Bool) async throws -> Credentials?
     ) {
         self.transport = transport
         session = ClientSession(options)
         self.store = store
         self.ask = ask
-        if let list = store?.list() { session.restore(list) }
+        if let list = store.list() { session.restore(list) }
+        session.restore(owner: store.unsent.owner)
+        for conversation in store.unsent.conversations() { restore(conversation) }
     }
 
     /// Begins to run; the thread ends with `stop`.
     /// - Throws: What keeps the transport from working.
     func start(to endpoint: ClientEndpoint) throws { try transport.start(self, to: endpoint) }
+
+    /// Whether there is a session. May be read on any thread.
+    var isLive: Bool { live.load(ordering: .acquiring) }
 
     /// The present, on the transport's clock. May be read on any thread.
     var now: Instant { transport.now }
@@ -47,7 +56,8 @@ final class Runner: @unchecked Sendable {
             runner.perform { $0.close($1) }
             runner.save()
             runner.listeners.endAll()
-            runner.store = nil
+            runner.deliveries.endAll()
+            try? runner.store.close()
             runner.transport.stop()
         }
     }
@@ -83,20 +93,17 @@ final class Runner: @unchecked Sendable {
         waiting.removeAll(keepingCapacity: true)
         isPerforming = false
         setAlarm(now)
-        if !isPaused, session.state.isLive, listeners.isFull { pause(true) }
     }
 
     private func setAlarm(_ now: Instant) {
-        let next = session.nextAlarm.map { Int(clamping: $0 - now.monotonic) }
-        transport.setAlarm(milliseconds: next)
+        let next = [session.nextAlarm, savesAgainAt].compactMap(\.self).min()
+        transport.setAlarm(milliseconds: next.map { Int(clamping: $0 - now.monotonic) })
     }
 
     private func perform(_ action: ClientSession.Action) {
         switch action {
         case .ask(let attempt, let isExpired): askCredentials(attempt, isExpired)
-        case .connect:
-            isPaused = false
-            socketNumber = transport.connect()
+        case .connect: socketNumber = transport.connect()
         case .write(let text): transport.send(text)
         case .disconnect: transport.abandon()
         case .answer(let number, let isCached, let result):
@@ -104,9 +111,14 @@ final class Runner: @unchecked Sendable {
             answer?(isCached, result)
         case .tell(let conversation, let update): listeners.tell(conversation, update)
         case .tellList(let update): listeners.tell(update)
-        case .state(let state): listeners.tell(state)
-        case .save(let conversation): if store != nil { unsaved.insert(conversation.id) }
-        case .saveList: isListUnsaved = store != nil
+        case .state(let state):
+            live.store(state.isLive, ordering: .releasing)
+            listeners.tell(state)
+        case .save(let conversation): unsaved.insert(conversation.id)
+        case .saveList: isListUnsaved = true
+        case .unread(let total): listeners.tell(total)
+        case .settled(let draft, let result): deliveries.settle(draft, result)
+        case .belongs(let user): belongs(to: user)
         }
     }
 
@@ -166,14 +178,15 @@ final class Runner: @unchecked Sendable {
         let number = takeNumber()
         listeners.add(queue, number, to: conversation, limit: limit)
         let limit = listeners.limit(of: conversation)
-        if let snapshot = session.snapshot(of: conversation) { queue.push(.began(snapshot)) }
-        // Somebody who comes back must hear that there is none any more, too.
-        queue.push(.drafts(session.drafts(of: conversation)))
-        queue.push(.changes(session.changes(of: conversation)))
-        queue.push(.open(session.isOpen(conversation)))
-        if session.isLive(conversation) { queue.push(.live(true)) }
+        queue.fill(session.present(of: conversation))
         perform { session, _ in session.subscribe(to: conversation, limit: limit) }
         return number
+    }
+
+    /// Asks for a page for a listener.
+    func fetch(_ page: PageRequest, token: Int, _ number: Int, of conversation: String) {
+        guard listeners.expect(token, number, of: conversation) else { return }
+        perform { session, _ in session.fetch(conversation, page, token: token) }
     }
 
     func endListening(_ number: Int, to conversation: String) {
@@ -195,9 +208,7 @@ final class Runner: @unchecked Sendable {
     func listenToList(_ queue: UpdateQueue<ConversationsUpdate>, isWhole: Bool) -> Int {
         let number = takeNumber()
         listeners.add(queue, number)
-        if session.list.isLoaded { queue.push(.all(session.list.conversations)) }
-        if session.list.isOpen { queue.push(.open(true)) }
-        if session.list.hasMore { queue.push(.hasMore(true)) }
+        queue.fill(session.presentList)
         perform { session, now in session.watchList(now, isWhole: isWhole) }
         return number
     }
@@ -210,80 +221,134 @@ final class Runner: @unchecked Sendable {
     func listenToState(_ queue: UpdateQueue<ConnectionState>) -> Int {
         let number = takeNumber()
         listeners.add(queue, number)
-        queue.push(session.state)
+        queue.fill([session.state])
         return number
     }
 
     func endListeningToState(_ number: Int) { listeners.removeState(number) }
 
-    /// A listener that was behind has caught up.
-    func drained() {
-        if isPaused, !listeners.isFull { pause(false) }
+    func listenToUnread(_ queue: UpdateQueue<UnreadSum>) -> Int {
+        let number = takeNumber()
+        listeners.add(queue, number)
+        queue.fill([session.unread].compactMap(\.self))
+        return number
     }
 
-    private func pause(_ pause: Bool) {
-        isPaused = pause
-        transport.pauseReading(pause)
-        perform { $0.paused(pause, $1) }
+    func endListeningToUnread(_ number: Int) { listeners.removeTotal(number) }
+
+    // MARK: Deliveries
+
+    func wait(
+        for draft: String, in conversation: String, as number: Int, _ waiter: Deliveries.Waiter
+    ) {
+        restore(conversation)
+        let known = session.drafts(of: conversation).first { $0.id == draft }
+        switch known?.state {
+        case .sending: deliveries.wait(for: draft, as: number, waiter)
+        case .failed(let error): waiter.resume(returning: .failure(.refused(error)))
+        case nil:
+            let unknown = ClientError.refused(RequestError(.notFound, "draft: there is none"))
+            waiter.resume(returning: deliveries.result(of: draft) ?? .failure(unknown))
+        }
     }
+
+    func endWaiting(_ number: Int, for draft: String) { deliveries.cancel(number, of: draft) }
 
     // MARK: The store
 
     /// Takes over what is stored of a conversation, before it is used.
     func restore(_ conversation: String) {
-        guard let store, !session.isKnown(conversation) else { return }
-        let (holder, drafts) = store.conversation(conversation)
-        let (changes, read) = store.unsent(conversation)
-        perform { session, _ in
-            session.restore(conversation, holder, drafts, changes, read: read)
+        guard store.isKept, !session.isKnown(conversation) else { return }
+        let unsent = store.unsent.unsent(conversation)
+        session.restore(
+            conversation, store.held(conversation), unsent.drafts, unsent.changes, read: unsent.read
+        )
+    }
+
+    /// The gateway named another user than the store did: what this one has not sent goes out now.
+    private func belongs(to user: String) {
+        store.belongs(to: user)
+        for conversation in store.unsent.conversations() {
+            let unsent = store.unsent.unsent(conversation)
+            perform { session, _ in
+                session.adopt(unsent.drafts, unsent.changes, unsent.read, in: conversation)
+            }
         }
     }
 
     private func known(_ question: Question) -> JSONObject? {
         if let conversation = question.conversation { restore(conversation) }
         let holder = question.conversation.flatMap { session.holder(of: $0) }
-        return store?.answer(question, holder: holder, list: session.list)
+        return store.answer(question, holder: holder, list: session.list)
     }
 
     private func keep(_ result: Result<JSONObject, ClientError>, of question: Question) {
-        guard let store else { return }
-        let isWhole: Bool
         switch result {
-        case .success(let answer): isWhole = store.keep(answer, to: question)
+        case .success(let answer): store.keep(answer, to: question)
         case .failure(.refused(let error)):
             let isGone = error.code == .notFound || error.code == .forbidden
             guard isGone, let conversation = question.conversation else { return }
-            isWhole = store.forgetAnswers(of: conversation)
+            store.forgetAnswers(of: conversation)
         case .failure: return
         }
-        if !isWhole { self.store = nil }
     }
 
-    /// Writes what has changed in this turn, in one transaction.
+    /// Writes what has changed in this turn, in one transaction. What can't be written is tried
+    /// again, for as long as the client lives.
     private func save() {
-        guard let store, !unsaved.isEmpty || isListUnsaved else { return }
+        guard store.isOpen else { return }
+        let now = now
+        if let savesAgainAt, now.monotonic < savesAgainAt { return }
+        if store.isBehind {
+            unsaved.formUnion(session.noteAllChanged())
+            isListUnsaved = true
+        }
+        guard !unsaved.isEmpty || isListUnsaved else { return }
         let changed = unsaved.map { id -> ClientStore.Change in
             let conversation = id.text
             return ClientStore.Change(
                 conversation: conversation, changes: session.takeChanges(of: conversation),
                 holder: session.holder(of: conversation) ?? Holder(),
-                drafts: session.drafts(of: conversation),
-                unsent: session.changes(of: conversation),
-                read: session.unsentRead(of: conversation))
+                unsent: UnsentStore.Unsent(
+                    drafts: session.drafts(of: conversation),
+                    changes: session.changes(of: conversation),
+                    read: session.unsentRead(of: conversation)))
         }
-        let list = isListUnsaved ? session.list : nil
-        unsaved = []
-        isListUnsaved = false
-        // A store that lacks a change would tell lies from then on, so it is given up for good.
-        if !store.write(changed, list) { self.store = nil }
+        let failure = store.write(changed, isListUnsaved ? session.list : nil)
+        savesAgainAt = failure.map { _ in now.monotonic + Self.savePatience }
+        if failure == nil {
+            unsaved = []
+            isListUnsaved = false
+        }
+        if failure != nil { setAlarm(now) }
+    }
+
+    /// After so many milliseconds what could not be written is tried again.
+    private static let savePatience: Int64 = 1_000
+
+    /// Writes what there is, and closes the files.
+    func closeStore() throws {
+        savesAgainAt = nil
+        save()
+        try store.close()
+    }
+
+    /// Opens the files again, and takes over what others wrote there and did not send.
+    func openStore() throws {
+        try store.open()
+        for conversation in store.unsent.conversations() {
+            let unsent = store.unsent.unsent(conversation)
+            perform { session, _ in
+                session.adopt(unsent.drafts, unsent.changes, unsent.read, in: conversation)
+            }
+        }
     }
 
     /// Erases everything that is stored.
     func erase() {
         unsaved = []
         isListUnsaved = false
-        store?.erase()
-        store = nil
+        store.erase()
     }
 }
 
@@ -293,7 +358,10 @@ extension Runner: ClientTransportDelegate {
     }
 
     func received(_ socket: UInt, _ text: [UInt8]) {
-        if socket == socketNumber { perform { $0.received(text, $1) } }
+        guard socket == socketNumber else { return }
+        // What the user has written so far is theirs, whom the gateway may be about to name.
+        if !session.state.isLive { save() }
+        perform { $0.received(text, $1) }
     }
 
     func closed(_ socket: UInt, code: UInt16?) {

@@ -1,60 +1,57 @@
+import ClientCore
 import Synchronization
 
-/// What waits for one listener, in order: pushed on the client's thread, taken by a task wherever
-/// that runs; several share it, each element goes to one of them. It never drops anything; when too
-/// much waits, the client stops reading from its socket, and the gateway tells a reader that can't
-/// keep up what it missed.
+/// What waits for one listener: pushed on the client's thread, taken by a task wherever that runs;
+/// several share it, each element goes to one of them. Pushing never waits.
 final class UpdateQueue<Element: Sendable>: Sendable {
-    /// So many messages may wait before the client stops reading, and so few before it goes on.
-    private static var limits: (full: Int, low: Int) { (full: 256, low: 64) }
+    /// So many messages may wait: as many as a client keeps of a conversation by default.
+    private static var limit: Int { 2_000 }
 
     private struct State {
-        var items: [(element: Element, weight: Int)] = []
-        var next = 0
-        /// Of all that waits.
-        var weight = 0
+        var backlog = Backlog<Element>(limit: UpdateQueue.limit)
         /// The tasks that wait, the longest first.
         var waiters: [(number: Int, CheckedContinuation<Element?, Never>)] = []
         var nextWaiter = 0
         /// Those that were cancelled before they waited.
         var cancelled: Set<Int> = []
         var isEnded = false
-        var isFull = false
 
-        var count: Int { items.count - next }
-
-        mutating func take() -> Element {
-            let item = items[next]
-            next += 1
-            weight -= item.weight
-            if next == items.count || next > 1024 {
-                items.removeFirst(next)
-                next = 0
+        /// Who waits, and what they take.
+        mutating func served() -> [(CheckedContinuation<Element?, Never>, Element)] {
+            var served: [(CheckedContinuation<Element?, Never>, Element)] = []
+            while let waiter = waiters.first, let element = backlog.take() {
+                waiters.removeFirst()
+                served.append((waiter.1, element))
             }
-            return item.element
+            return served
         }
     }
 
     private let state = Mutex(State())
-    private let onDrain: @Sendable () -> Void
+    private let onBehind: @Sendable (UpdateQueue) -> Void
 
-    /// - Parameter onDrain: called on the taking task when a full queue has room again.
-    init(onDrain: @escaping @Sendable () -> Void) { self.onDrain = onDrain }
+    /// - Parameter onBehind: Called on the task that takes where what waited was dropped, so that
+    ///   the newest state comes by `fill`.
+    init(onBehind: @escaping @Sendable (UpdateQueue) -> Void) { self.onBehind = onBehind }
 
-    /// Whether so much waits that nothing more should come.
-    var isFull: Bool { state.withLock { $0.isFull } }
+    /// Whether what waited was dropped, and the newest state did not come yet.
+    var isBehind: Bool { state.withLock { $0.backlog.isBehind } }
 
-    /// - Parameter weight: how many messages it carries; nothing weighs less than one.
-    func push(_ item: Element, weight: Int = 1) {
-        let waiter = state.withLock { state -> CheckedContinuation<Element?, Never>? in
-            guard !state.isEnded else { return nil }
-            if !state.waiters.isEmpty { return state.waiters.removeFirst().1 }
-            state.items.append((item, max(1, weight)))
-            state.weight += max(1, weight)
-            if state.weight >= Self.limits.full { state.isFull = true }
-            return nil
+    /// As `Backlog.push`.
+    func push(_ element: Element, weight: Int = 1, isAnswer: Bool = false) {
+        change { $0.push(element, weight: weight, isAnswer: isAnswer) }
+    }
+
+    /// As `Backlog.fill`.
+    func fill(_ present: [Element]) { change { $0.fill(present) } }
+
+    private func change(_ body: (inout Backlog<Element>) -> Void) {
+        let served = state.withLock { state -> [(CheckedContinuation<Element?, Never>, Element)] in
+            guard !state.isEnded else { return [] }
+            body(&state.backlog)
+            return state.served()
         }
-        waiter?.resume(returning: item)
+        for (waiter, element) in served { waiter.resume(returning: element) }
     }
 
     /// The next one; nil after the end, or when the task is cancelled.
@@ -71,20 +68,15 @@ final class UpdateQueue<Element: Sendable>: Sendable {
     }
 
     private func wait(_ number: Int, _ continuation: CheckedContinuation<Element?, Never>) {
-        let (item, isReady, hasDrained) = state.withLock { state -> (Element?, Bool, Bool) in
+        let (element, isReady, isBehind) = state.withLock { state -> (Element?, Bool, Bool) in
             if state.cancelled.remove(number) != nil { return (nil, true, false) }
-            if state.count > 0 {
-                let item = state.take()
-                let hasDrained = state.isFull && state.weight <= Self.limits.low
-                if hasDrained { state.isFull = false }
-                return (item, true, hasDrained)
-            }
+            if let element = state.backlog.take() { return (element, true, false) }
             if state.isEnded { return (nil, true, false) }
             state.waiters.append((number, continuation))
-            return (nil, false, false)
+            return (nil, false, state.backlog.isBehind)
         }
-        if isReady { continuation.resume(returning: item) }
-        if hasDrained { onDrain() }
+        if isReady { continuation.resume(returning: element) }
+        if isBehind { onBehind(self) }
     }
 
     /// One task waits no more; the others do.
@@ -101,16 +93,13 @@ final class UpdateQueue<Element: Sendable>: Sendable {
 
     /// Nothing more comes; what waits can still be taken.
     func end() {
-        let (waiters, wasFull) = state.withLock {
-            state -> ([CheckedContinuation<Element?, Never>], Bool) in
+        let waiters = state.withLock { state -> [CheckedContinuation<Element?, Never>] in
             defer {
                 state.isEnded = true
                 state.waiters = []
-                state.isFull = false
             }
-            return (state.waiters.map(\.1), state.isFull)
+            return state.waiters.map(\.1)
         }
         for waiter in waiters { waiter.resume(returning: nil) }
-        if wasFull { onDrain() }
     }
 }

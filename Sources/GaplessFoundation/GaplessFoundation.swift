@@ -6,6 +6,21 @@ import JSON
 /// What apps that use Foundation want of the values of a chat: dates, and metadata as `Codable`.
 /// The client itself does without it.
 
+extension ClientError: LocalizedError {
+    /// What went wrong, for a person; in English.
+    public var errorDescription: String? { description }
+}
+
+extension ChatClient.SetupError: LocalizedError {
+    /// What is wrong, for a person; in English.
+    public var errorDescription: String? { description }
+}
+
+extension RequestError: LocalizedError {
+    /// What the gateway said, for a person; in English.
+    public var errorDescription: String? { "\(code.rawValue): \(message)" }
+}
+
 extension Date {
     /// The moment that a message or a conversation names.
     public init(_ timestamp: Timestamp) {

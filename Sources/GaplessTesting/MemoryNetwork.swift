@@ -153,12 +153,9 @@ public final class MemoryLink: @unchecked Sendable {
         self.transport = transport
     }
 
-    /// Sends a text; a client that does not read gets it when it reads again.
+    /// Sends a text.
     public func send(_ text: [UInt8]) { transport?.deliver(.text(text), on: self) }
 
     /// Closes, behind what was sent; nil for no close frame.
     public func close(code: UInt16? = nil) { transport?.deliver(.close(code), on: self) }
-
-    /// How many texts the client has not taken yet.
-    public var unread: Int { transport?.unread(of: self) ?? 0 }
 }

@@ -17,7 +17,7 @@ public final class MemoryTransport: ClientTransport, @unchecked Sendable {
     private var inbox: [News] = []
     private var lastNumber: UInt = 0
     private var link: MemoryLink?
-    private var (isOpen, isPaused, isAwake) = (false, false, false)
+    private var (isOpen, isAwake) = (false, false)
     private(set) var alarm: Int64?
 
     init(_ network: MemoryNetwork) { self.network = network }
@@ -88,15 +88,9 @@ public final class MemoryTransport: ClientTransport, @unchecked Sendable {
     public func abandon() {
         guard let link else { return }
         self.link = nil
-        (isOpen, isPaused) = (false, false)
+        isOpen = false
         inbox = []
         network.closed(link)
-    }
-
-    /// As `ClientTransport` has it.
-    public func pauseReading(_ isPaused: Bool) {
-        self.isPaused = isPaused
-        wake()
     }
 
     // MARK: From the network
@@ -111,7 +105,6 @@ public final class MemoryTransport: ClientTransport, @unchecked Sendable {
         guard link != nil else { return }
         // What had not been read is lost with the connection.
         inbox = [.close(code)]
-        isPaused = false
         wake()
     }
 
@@ -121,14 +114,9 @@ public final class MemoryTransport: ClientTransport, @unchecked Sendable {
         wake()
     }
 
-    func unread(of link: MemoryLink) -> Int {
-        guard link === self.link else { return 0 }
-        return inbox.count { if case .text = $0 { true } else { false } }
-    }
-
     /// Tells what waits, in a job of its own.
     private func wake() {
-        guard !isAwake, !isPaused, !inbox.isEmpty else { return }
+        guard !isAwake, !inbox.isEmpty else { return }
         isAwake = true
         network.later { [self] in
             isAwake = false
@@ -138,7 +126,7 @@ public final class MemoryTransport: ClientTransport, @unchecked Sendable {
 
     private func tell() {
         guard let client, let told = link else { return }
-        while told === link, !isPaused, !inbox.isEmpty {
+        while told === link, !inbox.isEmpty {
             switch inbox.removeFirst() {
             case .opened:
                 isOpen = true

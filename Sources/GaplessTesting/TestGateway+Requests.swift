@@ -18,23 +18,33 @@ extension TestGateway {
             return list(request, at)
         case "createConversation":
             if id.isEmpty { id = "conversation-\(logs.count + 1)" }
-            let others = (params["participants"]?.array ?? []).compactMap(\.string)
-            open(
-                id, title: params["title"]?.string,
-                participants: others.contains(request.user) ? others : [request.user] + others)
+            let others = texts(params["participants"]).filter { $0 != request.user }
+            guard logs[id] == nil else { return .refusal("conflict", isFinal: true) }
+            make(
+                TestLog(
+                    id: id, title: params["title"]?.string, participants: [request.user] + others,
+                    admins: [request.user], metadata: params["metadata"] ?? .emptyObject,
+                    at: network.now.clock))
         default: break
         }
         guard let log = logs[id], log.participants.contains(request.user) else {
             return .refusal("not_found", isFinal: true)
         }
+        if !log.reset(params).isEmpty, request.method == "fetchMessages",
+            sessions[at].subscriptions.remove(id) != nil
+        {
+            let reset = #"{"event":"reset","conversation":\#(id.quoted),"head":\#(log.head)}"#
+            sessions[at].link.send(Array(reset.utf8))
+        }
         switch request.method {
         case "createConversation", "fetchConversation":
-            return .result(#"{"conversation":\#(log.record(for: request.user).text)}"#)
+            let record = log.record(for: request.user).text
+            return .result(#"{\#(log.reset(params))"conversation":\#(record)}"#)
         case "fetchParticipants":
             let people = log.participants.map { #"{"id":\#($0.quoted)}"# }
             return .result(
-                #"{"participants":[\#(people.joined(separator: ","))],"total":\#(people.count),"#
-                    + #""limit":0,"offset":0}"#)
+                #"{\#(log.reset(params))"participants":[\#(people.joined(separator: ","))],"#
+                    + #""total":\#(people.count),"limit":0,"offset":0}"#)
         case "subscribeMessages":
             sessions[at].subscriptions.insert(id)
             return .result(log.subscription(params, network.now.clock))
@@ -45,8 +55,41 @@ extension TestGateway {
             return log.page(params).map { .result($0) } ?? .refusal("not_found", isFinal: true)
         case "sendMessage", "editMessage", "deleteMessage", "markRead":
             return written(request, log)
+        case "findBoundaries": return .result(log.boundaries)
+        default: return administered(request, log)
+        }
+    }
+
+    private func texts(_ value: RawJSON?) -> [String] { (value?.array ?? []).compactMap(\.string) }
+
+    /// What changes a conversation, and not its messages.
+    private func administered(_ request: Request, _ log: TestLog) -> Answer {
+        let (params, id) = (request.params, log.id)
+        let users = texts(params["users"])
+        if let rev = params["ifRev"]?.int, rev != log.recordRev {
+            return .refusal("conflict", isFinal: true)
+        }
+        switch request.method {
+        case "updateConversation":
+            put(id, title: params["title"].map(\.string), metadata: params["metadata"])
+        case "addParticipants":
+            let new = users.filter { !log.participants.contains($0) }
+            put(id, participants: log.participants + new)
+        case "removeParticipants":
+            put(id, participants: log.participants.filter { !users.contains($0) })
+        case "addAdmins":
+            put(id, admins: log.admins + users.filter { !log.admins.contains($0) })
+        case "removeAdmins": put(id, admins: log.admins.filter { !users.contains($0) })
+        case "leaveConversation":
+            put(id, participants: log.participants.filter { $0 != request.user })
+            return .result("{}")
+        case "deleteConversation":
+            remove(id)
+            return .result("{}")
         default: return .refusal("bad_request", isFinal: true)
         }
+        guard let log = logs[id] else { return .silence }
+        return .result(#"{"conversation":\#(log.record(for: request.user).text)}"#)
     }
 
     private func list(_ request: Request, _ at: Int) -> Answer {
@@ -71,8 +114,8 @@ extension TestGateway {
         case "markRead":
             logs[conversation]?.markRead(request.user, upTo: params["seq"]?.int ?? 0)
             guard let log = logs[conversation] else { return .silence }
-            tellLists(of: log, "updated")
             let read = log.read[request.user] ?? 0
+            tellRead(by: request.user, upTo: read, in: conversation)
             return .result(
                 #"{"lastReadSeq":\#(read),"unreadCount":\#(log.unread(for: request.user))}"#)
         case "sendMessage":
@@ -100,6 +143,6 @@ extension TestGateway {
         guard let log = logs[conversation], let id = id ?? log.messages.last?.id,
             let place = log.place(of: id)
         else { return .silence }
-        return .result(#"{"message":\#(log[place].text)}"#)
+        return .result(#"{"message":\#(log[place].text),"head":\#(log.head)}"#)
     }
 }

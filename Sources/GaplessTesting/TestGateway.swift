@@ -111,12 +111,21 @@ public final class TestGateway: @unchecked Sendable {
     /// Makes a conversation, or gives one other people and another title.
     public func open(_ conversation: String, title: String? = nil, participants: [String]) {
         perform { gateway in
-            var log =
-                gateway.logs[conversation]
-                ?? TestLog(id: conversation, title: title, participants: participants)
-            (log.title, log.participants) = (title, participants)
-            gateway.logs[conversation] = log
-            gateway.tellLists(of: log, "inserted")
+            guard gateway.logs[conversation] == nil else {
+                return gateway.put(conversation, title: title, participants: participants)
+            }
+            gateway.make(
+                TestLog(
+                    id: conversation, title: title, participants: participants,
+                    at: gateway.network.now.clock))
+        }
+    }
+
+    /// Deletes a conversation for all.
+    public func remove(_ conversation: String) {
+        perform { gateway in
+            guard let log = gateway.logs.removeValue(forKey: conversation) else { return }
+            for user in log.participants { gateway.end(conversation, for: user, "deleted") }
         }
     }
 
@@ -205,13 +214,6 @@ public final class TestGateway: @unchecked Sendable {
         }
     }
 
-    /// How many frames wait for a user's clients, because they have stopped reading.
-    public func unread(by user: String) -> Int {
-        perform { gateway in
-            gateway.sessions.filter { $0.user == user }.reduce(0) { $0 + $1.link.unread }
-        }
-    }
-
     // MARK: On the queue
 
     private func perform<Value>(_ body: (TestGateway) -> Value) -> Value {
@@ -249,6 +251,56 @@ public final class TestGateway: @unchecked Sendable {
         tellLists(of: log, "updated")
     }
 
+    func make(_ log: TestLog) {
+        logs[log.id] = log
+        tellLists(of: log, "inserted")
+    }
+
+    /// Changes what is not a message.
+    func put(
+        _ conversation: String, title: String?? = nil, participants: [String]? = nil,
+        admins: [String]? = nil, metadata: RawJSON? = nil
+    ) {
+        guard let old = logs[conversation] else { return }
+        var log = old
+        log.put(
+            title: title, participants: participants, admins: admins, metadata: metadata,
+            at: network.now.clock)
+        logs[conversation] = log
+        for user in old.participants where !log.participants.contains(user) {
+            end(conversation, for: user, "removed")
+        }
+        tell(conversation, log.recordEvent)
+        tellLists(of: log, "updated")
+    }
+
+    /// A user takes part no more, or there is nothing left to take part in.
+    private func end(_ conversation: String, for user: String, _ reason: String) {
+        let id = conversation.quoted
+        let unsubscribed =
+            #"{"event":"unsubscribed","conversation":\#(id),"reason":"\#(reason)"}"#
+        let deleted =
+            #"{"event":"conversations","deltas":[{"type":"deleted","conversation":{"id":\#(id)}}]}"#
+        for at in sessions.indices where sessions[at].user == user {
+            if sessions[at].subscriptions.remove(conversation) != nil {
+                sessions[at].link.send(Array(unsubscribed.utf8))
+            }
+            if sessions[at].watchesList { sessions[at].link.send(Array(deleted.utf8)) }
+        }
+    }
+
+    func tellRead(by user: String, upTo seq: Int, in conversation: String) {
+        let event =
+            #"{"event":"read","conversation":\#(conversation.quoted),"user":\#(user.quoted),"#
+            + #""seq":\#(seq)}"#
+        for session in sessions
+        where session.subscriptions.contains(conversation)
+            || session.watchesList && session.user == user
+        {
+            session.link.send(Array(event.utf8))
+        }
+    }
+
     private func tell(_ conversation: String, _ event: String) {
         for session in sessions where session.subscriptions.contains(conversation) {
             session.link.send(Array(event.utf8))
@@ -258,7 +310,7 @@ public final class TestGateway: @unchecked Sendable {
     func tellLists(of log: TestLog, _ type: String) {
         for session in sessions
         where session.watchesList && log.participants.contains(session.user) {
-            let record = log.record(for: session.user).text
+            let record = log.listed.text
             let event =
                 #"{"event":"conversations","deltas":"#
                 + #"[{"type":"\#(type)","conversation":\#(record)}]}"#

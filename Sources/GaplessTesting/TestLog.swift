@@ -2,20 +2,47 @@ import Chat
 import JSON
 
 /// One conversation of a `TestGateway`: who takes part, and its log. Every place has a message, and
-/// every change raises `rev` by one, as in a real one.
+/// every change raises `rev` by one, as in a real one; the first is that it was made.
 struct TestLog {
     let id: String
-    var title: String?
-    var participants: [String]
+    private(set) var title: String?
+    private(set) var participants: [String]
+    private(set) var admins: [String] = []
+    private(set) var metadata = RawJSON.emptyObject
     private(set) var messages: [Message] = []
-    private(set) var rev = 0
+    private(set) var rev = 1
+    /// The number of the last change of all that is not a message.
+    private(set) var recordRev = 1
+    private let createdAt: Timestamp
+    private var updatedAt: Timestamp
     /// Up to where each has read.
     private(set) var read: [String: Int] = [:]
 
-    init(id: String, title: String?, participants: [String]) {
+    init(
+        id: String, title: String?, participants: [String], admins: [String] = [],
+        metadata: RawJSON = .emptyObject, at now: Timestamp
+    ) {
         self.id = id
         self.title = title
         self.participants = participants
+        self.admins = admins
+        self.metadata = metadata
+        createdAt = now
+        updatedAt = now
+    }
+
+    /// Changes what is not a message; nil leaves a field as it is.
+    mutating func put(
+        title: String?? = nil, participants: [String]? = nil, admins: [String]? = nil,
+        metadata: RawJSON? = nil, at now: Timestamp
+    ) {
+        rev += 1
+        recordRev = rev
+        updatedAt = now
+        if let title { self.title = title }
+        self.participants = participants ?? self.participants
+        self.admins = (admins ?? self.admins).filter(self.participants.contains)
+        self.metadata = metadata ?? self.metadata
     }
 
     var seq: Int { messages.count }
@@ -24,17 +51,47 @@ struct TestLog {
     }
 
     func mark(_ rev: Int) -> String { "m\(rev)" }
+
+    /// Whether the log has the change that a client says it must not miss.
+    private func has(_ change: JSONObject) -> Bool {
+        let known = change["rev"]?.int ?? 0
+        return change["epoch"]?.string == "test" && known <= rev
+            && change["mark"]?.string == mark(known)
+    }
+
+    /// What an answer begins with where it is not so; otherwise nothing.
+    func reset(_ params: JSONObject) -> String {
+        params["atLeast"]?.object.map { has($0) } ?? true ? "" : #""reset":true,"#
+    }
     func place(of id: String) -> Int? { messages.firstIndex { $0.id == id }.map { $0 + 1 } }
     subscript(_ seq: Int) -> Message { messages[seq - 1] }
 
-    /// What a reader is shown of it in a list.
-    func record(for user: String) -> Conversation {
+    /// What everybody is told of it; without messages.
+    var record: Conversation {
         var record = Conversation(id: id)
         record.title = title
-        record.participants = participants
         record.participantCount = participants.count
+        record.admins = admins
+        record.metadata = metadata
+        record.createdAt = createdAt
+        record.updatedAt = updatedAt
+        record.rev = recordRev
+        return record
+    }
+
+    /// The same with what a list shows of its messages.
+    var listed: Conversation {
+        var record = record
         record.lastMessage = messages.last
-        record.updatedAt = messages.last?.createdAt
+        record.head = Conversation.Head(
+            epoch: "test", seq: seq, rev: rev, mark: mark(rev), floor: 1)
+        return record
+    }
+
+    /// What a reader is answered.
+    func record(for user: String) -> Conversation {
+        var record = listed
+        record.participants = participants
         record.lastReadSeq = read[user] ?? 0
         record.unreadCount = unread(for: user)
         return record
@@ -84,6 +141,22 @@ struct TestLog {
             + #""prev":\#(rev - 1),"asOf":\#(rev),"head":\#(head)}"#
     }
 
+    /// The change of all that is not a message.
+    var recordEvent: String {
+        #"{"event":"conversation","conversation":\#(record.text),"#
+            + #""prev":\#(rev - 1),"asOf":\#(rev),"head":\#(head)}"#
+    }
+
+    /// The answer to `findBoundaries`.
+    var boundaries: String {
+        let newest = messages.last.map { #"{"id":\#($0.id.quoted),"seq":\#(seq)}"# }
+        let oldest = messages.first.map { #"{"id":\#($0.id.quoted),"seq":1}"# }
+        let ends = newest.flatMap { newest in
+            oldest.map { #"{"newest":\#(newest),"oldest":\#($0)}"# }
+        }
+        return #"{"boundaries":[\#(ends ?? "")],"gaps":[],"head":\#(head)}"#
+    }
+
     /// The same of changes that a client is not told, for it was too slow.
     func shedding(_ places: ClosedRange<Int>, since: Timestamp) -> String {
         #"{"event":"gap","conversation":\#(id.quoted),"gaps":"#
@@ -104,31 +177,48 @@ struct TestLog {
     func subscription(_ params: JSONObject, _ now: Timestamp) -> String {
         let limit = params["limit"]?.int ?? 100
         var (covers, gaps) = (Coverage(max(1, seq - limit + 1), seq), "[]")
-        if let have = params["have"]?.object {
+        var known = 0
+        if let have = params["have"]?.object, reset(params).isEmpty {
             let pairs = (have["runs"]?.array ?? []).compactMap { $0.array }
             let runs = Coverage(
                 pairs.compactMap { Coverage.Run(checking: $0[0].int ?? 1, $0[1].int ?? 0) })
             let (asOf, top) = (have["asOf"]?.int ?? 0, runs.last ?? 0)
+            known = asOf
             let changed = runs.runs.flatMap { Array($0.low...$0.high) }.filter {
                 $0 <= seq && self[$0].rev ?? 0 > asOf
             }
             let due = changed + (top < seq ? Array(top + 1...seq) : [])
-            covers = Coverage(places: due.suffix(limit))
+            // The newest changes come, whatever their places are.
+            covers = Coverage(
+                places: due.sorted { self[$0].rev ?? 0 < self[$1].rev ?? 0 }.suffix(limit))
             let low = runs.first ?? seq + 1
             let cold = low > top ? Coverage() : Coverage(low, top).subtracting(runs)
             gaps = self.gaps(
                 Coverage(places: due).subtracting(covers).union(cold), "limit", now)
         }
         let places = covers.runs.flatMap { Array($0.low...$0.high) }
-        return #"{"deltas":\#(deltas(places, via: "replay")),"covers":\#(covers.pairs),"#
+        let record = recordRev > known ? record.text : "null"
+        return
+            #"{\#(reset(params))"conversation":\#(record),"#
+            + #""deltas":\#(deltas(places, via: "replay")),"#
+            + #""covers":\#(covers.pairs),"#
             + #""gaps":\#(gaps),"asOf":\#(rev),"head":\#(head)}"#
+    }
+
+    /// The place of a moment, which lies before the first message that is not older.
+    private func moment(_ anchor: RawJSON, _ name: String) -> Int? {
+        guard let text = anchor.object?["time"]?.string, let time = Timestamp(text) else {
+            return nil
+        }
+        let first = messages.firstIndex { $0.createdAt >= time }.map { $0 + 1 } ?? seq + 1
+        return name == "after" ? first - 1 : first
     }
 
     /// The answer to `fetchMessages`; nil where it is about a message that is not there.
     func page(_ params: JSONObject) -> String? {
         func place(_ name: String) -> Int?? {
             guard let anchor = params[name] else { return .some(nil) }
-            let place = anchor.int ?? anchor.string.flatMap(self.place)
+            let place = anchor.int ?? anchor.string.flatMap(self.place) ?? moment(anchor, name)
             return place.map { .some($0) } ?? nil
         }
         guard let around = place("around"), let after = place("after"),
@@ -145,7 +235,9 @@ struct TestLog {
         }
         let covers = Coverage(low, high)
         let messages = (low <= high ? Array(low...high) : []).map { self[$0].text }
-        return #"{"messages":[\#(messages.joined(separator: ","))],"covers":\#(covers.pairs),"#
+        return
+            #"{\#(reset(params))"messages":[\#(messages.joined(separator: ","))],"#
+            + #""covers":\#(covers.pairs),"#
             + #""gaps":[],"asOf":\#(rev),"head":\#(head),"#
             + #""hasMore":{"before":\#(low > 1),"after":\#(high < seq)}}"#
     }

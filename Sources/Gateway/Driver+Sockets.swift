@@ -11,9 +11,16 @@ extension Driver: ServerDelegate {
     }
 
     func connected(_ socket: SocketID, _ request: UpgradeRequest) {
-        engine.connected(
-            socket.rawValue, bearer: Bearer.token(request.headers, query: request.query),
-            from: request.remoteAddress, at: now())
+        opened(
+            socket, bearer: Bearer.token(request.headers, query: request.query),
+            from: request.remoteAddress)
+    }
+
+    /// A connection was accepted, on this loop or another.
+    func opened(_ socket: SocketID, bearer: String?, from address: String) {
+        instruments.log.debug(
+            "connection opened", ["connection": "\(socket.rawValue)", "address": address])
+        engine.connected(socket.rawValue, bearer: bearer, from: address, at: now())
     }
 
     func received(_ socket: SocketID, bytes: [UInt8], isBinary: Bool) {
@@ -41,6 +48,12 @@ extension Driver: ServerDelegate {
     }
 
     func closed(_ socket: SocketID) {
+        instruments.log.debug(
+            "connection closed",
+            [
+                "connection": "\(socket.rawValue)",
+                "user": engine.user(of: socket.rawValue)?.text ?? "",
+            ])
         engine.closed(socket.rawValue)
     }
 

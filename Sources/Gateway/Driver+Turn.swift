@@ -10,7 +10,7 @@ extension Driver: TurnEffects {
 
     func usage() -> ThreadUsage { .current() }
 
-    func perform(_ effect: Turn.UpstreamEffect) { calls.perform(effect) }
+    func perform(_ call: UpstreamCall) { calls.append(call) }
 
     func handOver() { calls.handOver() }
 

@@ -34,12 +34,13 @@ final class Driver {
         self.slowReads = slowReads
         let configuration = entrance.configuration
         engine = Engine(
-            limits: Limits(configuration),
-            server: ServerIdentity(name: Release.name, version: Release.version),
+            limits: configuration.engineLimits,
+            server: ServerIdentity(
+                name: Release.name, version: Release.version, commit: Release.commit),
             authenticator: TokenAuthenticator(verifier: entrance.credentials.verifier),
             instance: Self.randomName(),
             sync: cache.replica.map { _ in
-                SyncOptions(configuration.sync, keepsAll: configuration.cache.keepsAll)
+                configuration.syncOptions
             }, at: instruments.clock.started)
         turns = TurnRunner(engine)
         alarm = try TurnAlarm(loop, instruments.clock)
@@ -133,15 +134,15 @@ final class Driver {
         entrance.adopt(configuration, credentials)
         instruments.log.adopt(configuration.log.level)
         engine.authenticator = TokenAuthenticator(verifier: credentials.verifier)
-        engine.adopt(Limits(configuration))
+        engine.adopt(configuration.engineLimits)
         gathering.adopt(longest: Self.gathering(configuration, cache))
         calls.upstream.adopt(engine.limits.log)
-        hangDoor()
+        renewDoor()
     }
 
     /// Replaces the rules for new connections: after a reload, or when a drain begins.
-    func hangDoor() {
-        entrance.hangDoor(drainedIn: engine.drainedIn, for: output.sides)
+    func renewDoor() {
+        entrance.renewDoor(drainedIn: engine.drainedIn, for: output.sides)
     }
 }
 

@@ -2,81 +2,39 @@ import Configuration
 import Engine
 import Rules
 
-/// Translates the configuration into the engine's options; the engine does not know the
-/// configuration.
-extension SyncOptions {
-    /// Reads the configuration.
-    init(_ sync: Configuration.Sync, keepsAll: Bool) {
-        self.init()
-        page = sync.page
-        pages = sync.pages
-        concurrency = sync.concurrency
-        backoffBase = sync.backoffBase
-        backoffMax = sync.backoffMax
-        gapGrace = sync.gapGrace
-        linger = sync.linger
-        wait = sync.wait
-        verifyInterval = sync.verifyInterval
-        trimAfter = keepsAll ? nil : Self.writtenBetweenTrims
+/// The engine's options, where they follow from several keys of the configuration.
+extension Configuration {
+    /// How replicas follow their logs.
+    var syncOptions: SyncOptions {
+        var options = sync
+        options.trimAfter = cache.keepsAll ? nil : Self.writtenBetweenTrims
+        return options
     }
 
     /// A search for rows to trim costs more than keeping some of them longer.
     private static let writtenBetweenTrims = 500
-}
 
-extension LogLimits {
-    /// The limits that the configuration sets.
-    init(_ limits: Configuration.Limits) {
-        self.init()
-        message = limits.message
-        record = limits.record
-        unknownFields = limits.unknownFields
-        participants = limits.participants
-        admins = limits.admins
-        conversationsPerUser = limits.conversationsPerUser
-    }
-}
-
-extension ClientPolicy {
-    /// The policy from the configuration. Without `clients.create`: in open mode users choose their
-    /// own names and may choose any id; with tokens, only ids of their own.
-    init(_ configuration: Configuration) {
-        self.init()
-        let clients = configuration.clients
-        create = clients.create ?? (configuration.auth.mode == .open ? .any : .own)
-        sends = clients.send == .yes
-        edits = clients.edit == .yes
-    }
-}
-
-extension Limits {
-    /// The limits that the configuration sets.
-    init(_ configuration: Configuration) {
-        self.init()
-        let limits = configuration.limits
-        pacing = configuration.fanout.pacing
-        writeSlice.loops = WorkerLoops.count(configuration.fanout.loops)
+    var engineLimits: Limits {
+        var limits = limits
+        limits.pacing = fanout.pacing
+        limits.writeSlice.loops = WorkerLoops.count(fanout.loops)
         // Each loop writes its own sockets.
-        writeSlice.budget *= WorkerLoops.count(configuration.fanout.loops)
-        journal.bytes = configuration.journal.bytes
-        journal.age = configuration.journal.age
-        subscriptions = limits.subscriptions
-        connections = limits.connections
-        connectionsPerUser = limits.connectionsPerUser
-        connectionsPerAddress = limits.connectionsPerAddress
-        log = LogLimits(limits)
-        clients = ClientPolicy(configuration)
-        reply = limits.reply
-        inboundFrame = limits.inboundFrame
-        outboxSoft = limits.outboxSoft
-        outboxHard = limits.outboxHard
-        requestsPerSecond = limits.requestsPerSecond
-        bytesPerSecond = limits.bytesPerSecond
-        connectTimeout = limits.connectTimeout
-        pingInterval = limits.pingInterval
-        pongTimeout = limits.pongTimeout
-        shown = ConfigurationKey.all.filter { $0.section == "limits" }.compactMap { key in
-            key.number(configuration).map { (String(key.shortName), $0) }
+        limits.writeSlice.budget *= limits.writeSlice.loops
+        limits.journal = journal
+        limits.clients = policy
+        limits.shown = ConfigurationKey.all.filter { $0.section == "limits" }.compactMap { key in
+            key.number(self).map { ShownLimit(name: String(key.shortName), value: $0) }
         }
+        return limits
+    }
+
+    /// Without `clients.create`: in open mode users choose their own names and may choose any id;
+    /// with tokens, only ids of their own.
+    private var policy: ClientPolicy {
+        var policy = ClientPolicy()
+        policy.create = clients.create ?? (auth.mode == .open ? .any : .own)
+        policy.sends = clients.send == .yes
+        policy.edits = clients.edit == .yes
+        return policy
     }
 }

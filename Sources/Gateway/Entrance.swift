@@ -29,7 +29,7 @@ final class Entrance {
     /// Replaces the rules for new connections, on all loops: after a reload, or when a drain
     /// begins.
     /// - Parameter wait: while draining, milliseconds until a gateway may be reached again.
-    func hangDoor(drainedIn wait: Int64?, for sides: WorkerLoops?) {
+    func renewDoor(drainedIn wait: Int64?, for sides: WorkerLoops?) {
         door = Door(configuration, credentials, log)
         door.reopensAt = wait.map { ContinuousClock.now + .milliseconds($0) }
         sides?.show(door)

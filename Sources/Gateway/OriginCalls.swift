@@ -43,37 +43,20 @@ final class OriginCalls {
         return inbox.gather { handOver() }
     }
 
-    // MARK: - The engine
-
-    func perform(_ effect: Turn.UpstreamEffect) {
-        switch effect {
-        case .perform(let token, let operation, let caller):
-            perform(operation, by: caller, token: token)
-        case .publish(let event):
-            upstream.publish(event)
-        case .fetch(let token, let query):
-            instruments.measurements.asked(token)
-            calls.append(.ask(query, token: token))
-        case .subscribe(let conversation):
-            upstream.subscribe(conversation)
-        case .unsubscribe(let conversation):
-            upstream.unsubscribe(conversation)
-        case .subscribeList(let user):
-            upstream.subscribeList(of: user)
-        case .unsubscribeList(let user):
-            upstream.unsubscribeList(of: user)
-        case .forkEpoch(let token, let head, let conversation):
+    /// Queues a call for the upstream.
+    func append(_ call: UpstreamCall) {
+        switch call {
+        case .perform(_, _, let token):
+            instruments.measurements.submitted(token)
+            turns.noteOperation()
+        case .ask(_, let token): instruments.measurements.asked(token)
+        case .forkEpoch(_, let conversation, _):
             instruments.log.warning(
                 "origin lost changes; clients load it again", ["conversation": conversation])
-            upstream.forkEpoch(head, conversation: conversation, token: token)
+        case .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .publish, .disconnect:
+            break
         }
-    }
-
-    /// Queues an operation for the upstream, which answers under the token.
-    func perform(_ operation: Operation, by caller: Caller, token: UInt64) {
-        instruments.measurements.asked(token)
-        turns.noteOperation()
-        calls.append(.perform(operation, by: caller, token: token))
+        calls.append(call)
     }
 
     // MARK: - The server API
@@ -83,13 +66,12 @@ final class OriginCalls {
     func wait(_ call: WaitingCall) -> UInt64 {
         nextToken += 1
         waiting[nextToken] = call
-        instruments.measurements.asked(nextToken)
         return nextToken
     }
 
     /// Asks the upstream's history for a call of the server API.
     func ask(_ query: HistoryQuery, for call: WaitingCall) {
-        calls.append(.ask(query, token: wait(call)))
+        append(.ask(query, token: wait(call)))
     }
 
     /// Takes the call that waits under the token; nil if the engine asked.

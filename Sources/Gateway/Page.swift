@@ -21,7 +21,11 @@ struct PageFiles: Sendable {
     private let files: [String: File]
 
     /// Places of the page beside the program: bundled, in the source tree, installed.
-    private static let places = ["gapless-page", "Sources/Browser", "share/gapless/page"]
+    private static let places = ["gapless-page", sources, "share/gapless/page"]
+    /// In the source tree the page imports the client from the folder beside its own. Served, both
+    /// lie in one folder, as `deploy/bundle-page` lays them.
+    private static let sources = "Sources/Page"
+    private static let client = "Sources/Browser"
     private static let types = [
         "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
         "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml", "png": "image/png",
@@ -30,9 +34,11 @@ struct PageFiles: Sendable {
     ]
 
     /// Reads the files below the directory; types that a page does not need are skipped.
-    init(directory: String) {
+    /// - Parameter client: the folder beside it that its modules import.
+    init(directory: String, client: String? = nil) {
         var files: [String: File] = [:]
-        Self.read(directory, "/", into: &files)
+        if let client { Self.read(client, "/", into: &files) }
+        Self.read(directory, "/", into: &files, joinsClient: client != nil)
         files["/"] = files["/index.html"]
         self.files = files
     }
@@ -45,9 +51,12 @@ struct PageFiles: Sendable {
         var folder = String(cString: program)
         while let slash = folder.lastIndex(of: "/") {
             folder = String(folder[..<slash])
-            for place in places.map({ part.isEmpty ? $0 : "\($0)/\(part)" })
-            where access("\(folder)/\(place)/index.html", R_OK) == 0 {
-                return PageFiles(directory: "\(folder)/\(place)")
+            for place in places {
+                let directory = "\(folder)/\(place)" + (part.isEmpty ? "" : "/\(part)")
+                guard access("\(directory)/index.html", R_OK) == 0 else { continue }
+                let hasClient = place == sources && part.isEmpty
+                return PageFiles(
+                    directory: directory, client: hasClient ? "\(folder)/\(client)" : nil)
             }
         }
         return nil
@@ -56,7 +65,8 @@ struct PageFiles: Sendable {
     subscript(path: String) -> File? { files[path] }
 
     private static func read(
-        _ directory: String, _ prefix: String, into files: inout [String: File], depth: Int = 0
+        _ directory: String, _ prefix: String, into files: inout [String: File],
+        joinsClient: Bool = false, depth: Int = 0
     ) {
         // A link may lead back to where it lies.
         guard depth < 8 else { return }
@@ -72,10 +82,17 @@ struct PageFiles: Sendable {
             var status = stat()
             guard stat(path, &status) == 0 else { continue }
             if status.st_mode & S_IFMT == S_IFDIR {
-                read(path, "\(prefix)\(name)/", into: &files, depth: depth + 1)
+                read(
+                    path, "\(prefix)\(name)/", into: &files, joinsClient: joinsClient,
+                    depth: depth + 1)
             } else if let ending = name.split(separator: ".").last,
-                let type = types[String(ending)], let bytes = try? Files.read(path, limit: 4 << 20)
+                let type = types[String(ending)],
+                var bytes = try? Files.read(path, limit: 4 << 20)
             {
+                if joinsClient, ending == "js" {
+                    let text = String(decoding: bytes, as: UTF8.self)
+                    bytes = Array(text.replacing("../Browser/", with: "./").utf8)
+                }
                 let digest = SHA256.hash(bytes).prefix(12).map { byte in
                     String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
                 }

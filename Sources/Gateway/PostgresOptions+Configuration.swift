@@ -1,4 +1,5 @@
 import Configuration
+import Engine
 import Upstream
 
 /// Postgres options from the configuration.

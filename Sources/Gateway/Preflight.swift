@@ -1,5 +1,6 @@
 import Cache
 import Configuration
+import Engine
 import SQLite
 import Upstream
 import WebSockets
@@ -14,6 +15,12 @@ package enum Preflight {
     package static func problems(_ configuration: Configuration) -> [String] {
         var problems: [String] = []
         if let problem = Process.descriptorProblem { problems.append(problem) }
+        do throws(WebSocketError) {
+            // A loop needs a library that is loaded when it is made.
+            _ = try ServiceLoop()
+        } catch {
+            problems.append("\(error)")
+        }
         do throws(ConfigurationError) {
             _ = try Credentials(configuration.auth, configuration.listen)
         } catch {
@@ -57,6 +64,42 @@ package enum Preflight {
             }
         }
         return problems
+    }
+}
+
+extension Preflight {
+    /// What does not stop a start, and should be looked at.
+    package struct Warning: Sendable {
+        let event: String
+        let fields: KeyValuePairs<String, String>
+
+        /// For `checkconfig`.
+        package var text: String {
+            let shown = fields.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
+            return shown.isEmpty ? event : "\(event) (\(shown))"
+        }
+    }
+
+    /// What `serve` logs when it begins.
+    package static func warnings(_ configuration: Configuration) -> [Warning] {
+        var warnings: [Warning] = []
+        let limit = Process.descriptorLimit()
+        let connections = configuration.limits.connections
+        // For all connections, files and the origin.
+        if connections + Process.neededDescriptors > limit {
+            warnings.append(
+                Warning(
+                    event: "limits.connections is above what the descriptors are enough for",
+                    fields: [
+                        "limits.connections": "\(connections)", "descriptors": "\(limit)",
+                        "remedy": "raise LimitNOFILE (ulimit -n), or lower limits.connections",
+                    ]))
+        }
+        if configuration.page.enabled, PageFiles.installed() == nil {
+            let event = "files of the page not found beside the program; serving without the page"
+            warnings.append(Warning(event: event, fields: [:]))
+        }
+        return warnings
     }
 }
 

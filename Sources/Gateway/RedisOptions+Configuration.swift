@@ -1,5 +1,6 @@
 import Configuration
 import Crypto
+import Engine
 import Upstream
 
 /// Redis options from the configuration.

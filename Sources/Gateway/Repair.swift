@@ -1,5 +1,6 @@
 import Configuration
 import Dispatch
+import Engine
 import Upstream
 import Wire
 

@@ -16,6 +16,7 @@ package func serve(
     _ configuration: Configuration, configurationFile: String?, overrides: ConfigurationOverrides
 ) -> Int32 {
     let log = Logger(configuration.log)
+    defer { log.flush() }
     SQLiteLibrary.keepNoMemoryStatistics()
     // The parent may have blocked signals, and threads inherit the mask: unblock them first.
     var none = sigset_t()
@@ -30,6 +31,13 @@ package func serve(
         log.error("start failed", ["error": "\(error)"])
         return 1
     }
+}
+
+/// Logs why a gateway does not start, a line for each problem of its configuration.
+package func refuse(_ error: ConfigurationError) {
+    let log = Logger(error.log)
+    for problem in error.problems { log.error("start failed", ["error": "\(problem)"]) }
+    log.flush()
 }
 
 /// Why a gateway does not start, where no part of it says so.
@@ -74,6 +82,7 @@ private final class Service {
     private var exitCode: Int32 = 0
     /// The time of the next look at the certificate.
     private var certificateDue = ContinuousClock.now
+    private let watch: LoopWatch
 
     init(
         _ configuration: Configuration, _ source: ConfigurationSource, _ log: Logger
@@ -81,6 +90,7 @@ private final class Service {
         self.configuration = configuration
         self.source = source
         self.log = log
+        watch = LoopWatch(log)
         let credentials = try Credentials(configuration.auth, configuration.listen)
         var options = Store.Options(
             path: configuration.cache.path, origin: configuration.upstream.kind.rawValue)
@@ -88,11 +98,9 @@ private final class Service {
         options.succession = .milliseconds(configuration.drain.deadline) + .seconds(10)
         options.isChecked = true
         let store = try Store(options)
-        if let path = store.putAside {
-            log.error("cache was damaged and is filled anew", ["put_aside": path])
-        }
+        log.sayOpening(of: store)
         // The limit of a reply, less what surrounds its messages.
-        let bytes = Limits(configuration).replyBytes
+        let bytes = configuration.limits.replyBytes
         let reader = try Reader(store, bytes: bytes)
         let slowReader = try Reader(store, bytes: bytes)
         loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
@@ -107,6 +115,7 @@ private final class Service {
             upstream = try Embedded(store, configuration, bytes: bytes) { [loop, onLoop] failure in
                 loop.post { onLoop.value?.cache.wrote(failure) }
             }
+            log.sayRenewal(of: store)
             replica = nil
         }
         server = try Server(
@@ -146,54 +155,28 @@ private final class Service {
             limits: ServerLimits(configuration))
     }
 
-    /// Logs keys that are accepted although they are weak.
-    private func warn(of credentials: Credentials) {
-        for weakness in credentials.weaknesses { log.warning("weak key", ["where": weakness]) }
-    }
-
-    /// Warns if the descriptors don't suffice for all connections, files and the origin.
-    private func warn(ofConnections connections: Int) {
-        let limit = Process.descriptorLimit()
-        guard connections + Process.neededDescriptors > limit else { return }
-        log.warning(
-            "limits.connections is above what the descriptors are enough for",
-            [
-                "limits.connections": "\(connections)", "descriptors": "\(limit)",
-                "remedy": "raise LimitNOFILE (ulimit -n), or lower limits.connections",
-            ])
-    }
-
     func run() throws -> Int32 {
-        warn(of: driver.entrance.credentials)
         let secure = configuration.listen.tls.certificate != nil
         let host = configuration.listen.public.host
         let port = server.port(of: "public") ?? 0
         log.info(
             "listening",
             [
-                "version": Release.version, "public": "\(host):\(port)",
+                "version": Release.version, "commit": Release.commit, "public": "\(host):\(port)",
                 "internal":
                     "\(configuration.listen.internal.host):\(server.port(of: "internal") ?? 0)",
                 "upstream": upstream.kind, "cache": configuration.cache.path,
                 "auth": configuration.auth.mode.rawValue,
                 "loops": "\(WorkerLoops.count(configuration.fanout.loops))",
             ])
-        warn(ofConnections: configuration.limits.connections)
-        if configuration.fanout.ioUring, let refusal = IOUring.refusal {
-            log.warning(
-                "io_uring can't be used; sockets are written one by one",
-                [
-                    "key": "fanout.io_uring", "error": refusal,
-                    "remedy": "allow io_uring_setup (seccomp, kernel.io_uring_disabled), or set"
-                        + " fanout.io_uring to false",
-                ])
+        for warning in Preflight.warnings(configuration) {
+            log.warning(warning.event, warning.fields)
         }
         if driver.http.page != nil {
             log.info("page", ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
-        } else if configuration.page.enabled {
-            log.warning("files of the page not found beside the program; serving without the page")
         }
         driver.output.sides?.begin()
+        watch.begin()
         loop.run()
         driver.output.sides?.end()
         upstream.stop()
@@ -211,6 +194,8 @@ private final class Service {
         switch signal {
         case SIGHUP:
             reload()
+        case SIGUSR1, SIGUSR2:
+            log.info("signal without a meaning here", ["signal": "\(signal)"])
         case _ where phase.isStopping:
             log.info("stopping at once", ["signal": "\(signal)"])
             loop.stop()
@@ -234,7 +219,7 @@ private final class Service {
             deadline: driver.entrance.configuration.drain.deadline,
             succession: configuration.upstream.kind == .embedded ? .after : .beside,
             at: driver.now())
-        driver.hangDoor()
+        driver.renewDoor()
     }
 
     /// The cache's coverage can't be trusted any more. A new process begins with an empty cache,
@@ -264,7 +249,6 @@ private final class Service {
             certificateDue = .now
             let level = driver.entrance.configuration.log.level
             driver.adopt(credentials, next)
-            warn(of: credentials)
             log.showing(level, or: next.log.level) {
                 for change in changes { log.info("reloaded", ["change": change.description]) }
                 if isCertificateNew { log.info("reloaded", ["change": "the certificate"]) }
@@ -278,6 +262,7 @@ private final class Service {
     }
 
     private func tick() {
+        watch.beat()
         driver.tick()
         if phase == .starting {
             // The loop runs, and the listeners were open before it did.
@@ -286,7 +271,7 @@ private final class Service {
         }
         supervisor?.beat { driver.board.line }
         lookAtCertificate()
-        if phase == .stopping { leavePlace() }
+        if phase == .stopping { leavePortsToSuccessor() }
         if phase.isStopping, driver.engine.isDrained { loop.stop() }
     }
 
@@ -307,7 +292,7 @@ private final class Service {
     }
 
     /// While draining, leaves the ports to a successor that listens there already.
-    private func leavePlace() {
+    private func leavePortsToSuccessor() {
         guard configuration.upstream.kind != .embedded, server.leave("public") else { return }
         phase = .left
         _ = server.leave("internal")
@@ -323,7 +308,7 @@ extension Embedded {
         onWritable: @escaping @Sendable (CacheError?) -> Void
     ) throws(CacheError) {
         try self.init(
-            store, bytes: bytes, limits: LogLimits(configuration.limits),
+            store, bytes: bytes, limits: configuration.limits.log,
             pace: WriterPace(isOnOneCore: Process.isOnOneCore), onWritable: onWritable)
     }
 }
@@ -333,7 +318,7 @@ extension Redis {
     /// - Throws: `RedisError`, if the URL or one of the files can't be used.
     fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Logger) throws {
         let options = try RedisOptions(configuration, bytes: bytes)
-        self.init(options, limits: LogLimits(configuration.limits)) { log.say($0) }
+        self.init(options, limits: configuration.limits.log) { log.say($0, of: Redis.kind) }
     }
 }
 
@@ -344,7 +329,7 @@ extension PostgresUpstream {
     fileprivate convenience init(_ configuration: Configuration, bytes: Int, _ log: Logger) throws {
         let options = try PostgresOptions(configuration, bytes: bytes)
         try options.checkSchema()
-        self.init(options, limits: LogLimits(configuration.limits)) {
+        self.init(options, limits: configuration.limits.log) {
             log.say($0, of: PostgresUpstream.kind)
         }
     }
@@ -366,15 +351,6 @@ extension Logger {
         case .error: error(kind, ["notice": notice.text])
         }
     }
-
-    /// A line of the upstream.
-    func say(_ notice: RedisNotice) {
-        switch notice.level {
-        case .info: info("redis", ["notice": notice.text])
-        case .warning: warning("redis", ["notice": notice.text])
-        case .error: error("redis", ["notice": notice.text])
-        }
-    }
 }
 
 /// Carries a value of the loop's thread through closures that other threads hold.
@@ -389,7 +365,6 @@ extension ServerLimits {
     fileprivate init(_ configuration: Configuration) {
         self.init()
         inboundFrame = configuration.limits.inboundFrame
-        httpConnections = configuration.limits.httpConnections
-        usesRing = configuration.fanout.ioUring
+        httpConnections = configuration.listen.httpConnections
     }
 }

@@ -103,9 +103,6 @@ struct ClientSocket {
         return text.withBytes { bytes in lws_write(handle, bytes, count, LWS_WRITE_TEXT) >= 0 }
     }
 
-    /// Stops or resumes reading; unread bytes stay with the peer.
-    func pauseReading(_ pause: Bool) { lws_rx_flow_control(handle, pause ? 0 : 1) }
-
     /// Closes and frees the socket, with its callback. Must not be called from one of its
     /// callbacks.
     func close() { lws_set_timeout(handle, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_SYNC) }

@@ -67,8 +67,6 @@ public final class LoopTransport: ClientTransport, @unchecked Sendable {
     public func send(_ text: [UInt8]) { started.socket.send(text) }
     /// See `ClientTransport`.
     public func abandon() { started.socket.abandon() }
-    /// See `ClientTransport`.
-    public func pauseReading(_ isPaused: Bool) { started.socket.pauseReading(isPaused) }
 
     private var started: Parts {
         guard let parts else { preconditionFailure("a transport is started before it is used") }

@@ -35,7 +35,6 @@ final class SocketClient: @unchecked Sendable {
         /// 0 for none.
         var number: UInt = 0
         var isOpen = false
-        var isReadingPaused = false
         /// Events during the library's calls, to be delivered between them.
         var news: [News] = []
         var hasEnded = false
@@ -97,16 +96,6 @@ final class SocketClient: @unchecked Sendable {
         loop.preconditionOnLoop()
         if sockets[current.number] != nil { doomed.append(current.number) }
         current = Connection()
-    }
-
-    /// Stops or resumes reading; unread bytes stay with the peer.
-    func pauseReading(_ pause: Bool) {
-        loop.preconditionOnLoop()
-        guard pause != current.isReadingPaused, current.isOpen,
-            let socket = sockets[current.number]
-        else { return }
-        current.isReadingPaused = pause
-        socket.pauseReading(pause)
     }
 
     // MARK: From the library

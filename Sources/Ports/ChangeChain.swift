@@ -59,6 +59,7 @@ package struct ChangeChain {
         end.floor = head.floor
         for step in steps {
             guard step.rev == end.rev + 1 else { return .damaged("changes") }
+            let after = end.mark
             (end.rev, end.mark) = (step.rev, step.mark)
             let isNew = step.seq > end.seq
             end.seq = max(end.seq, step.seq)
@@ -69,11 +70,13 @@ package struct ChangeChain {
                 isRecordTold = true
                 events.append(
                     .record(
-                        record, head: end, removed: gone, joined: joined, isNew: step.rev == 1))
+                        record, head: end, removed: gone, joined: joined, isNew: step.rev == 1,
+                        after: after))
             } else if let message = messages[step.seq] {
                 let type: DeltaType =
                     isNew ? .inserted : message.isDeleted ? .deleted : .updated
-                events.append(.message(conversation: conversation, type, message, head: end))
+                events.append(
+                    .message(conversation: conversation, type, message, head: end, after: after))
             } else {
                 // A message trimmed meanwhile has no value to send, and subscribers must not be
                 // left at the change before it.

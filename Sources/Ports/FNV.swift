@@ -8,3 +8,12 @@ extension Sequence<UInt8> {
         reduce(start) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
     }
 }
+
+extension UInt64 {
+    /// A hash of which each bit depends on each byte.
+    package var mixed: UInt64 {
+        var mixed = (self ^ self >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        mixed = (mixed ^ mixed >> 33) &* 0xC4CE_B9FE_1A85_EC53
+        return mixed ^ mixed >> 33
+    }
+}

@@ -99,13 +99,13 @@ extension Payer {
         if waiting == 1 {
             sole = piece
         } else {
-            lineUp()
-            stand(piece)
+            putSoleInLane()
+            putInLane(piece)
         }
     }
 
     @inlinable
-    mutating func stand(_ piece: Piece) {
+    mutating func putInLane(_ piece: Piece) {
         let user = piece.payer.user
         if lanes[user] == nil { turns.enter(user) }
         lanes[user, default: Lane()].append(piece)
@@ -113,10 +113,10 @@ extension Payer {
 
     /// Moves the sole piece into its lane.
     @inlinable
-    mutating func lineUp() {
+    mutating func putSoleInLane() {
         guard let first = sole else { return }
         sole = nil
-        stand(first)
+        putInLane(first)
     }
 
     /// Whether `limit` leaves room for one more piece of this payer. A user may have as many pieces
@@ -156,7 +156,7 @@ extension Payer {
     @inlinable
     package mutating func charge(_ payer: Payer, _ cost: Int) {
         guard cost > 0 else { return }
-        lineUp()
+        putSoleInLane()
         turns.charge(payer.user, cost)
         lanes[payer.user]?.turns.charge(payer.session, cost)
     }
@@ -180,7 +180,7 @@ extension Payer {
     /// the users' past costs are forgotten.
     /// - Complexity: O(n), and O(n log n) if there was any.
     package mutating func removeAll(where isOver: (Element) -> Bool) -> [Element] {
-        lineUp()
+        putSoleInLane()
         var pieces = lanes.values.flatMap { $0.lines.values.joined() }
         guard pieces.contains(where: { isOver($0.element) }) else { return [] }
         pieces.sort { $0.serial < $1.serial }

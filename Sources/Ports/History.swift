@@ -21,6 +21,38 @@ package enum HistoryQuery: Sendable, Hashable {
         conversation: String, since: Int, mark: String?, limit: Int, recordAbove: Int? = nil)
     case heads([String])
     case participants(conversation: String, ParticipantsRequest)
+    /// One of `conversation`, `page` and `changes`; `conflict` unless the log has this change in
+    /// the moment of the answer, and still keeps its mark. A log that has it has everything before
+    /// it too, so that nobody joins two branches.
+    indirect case provided(Head, HistoryQuery)
+}
+
+extension HistoryQuery {
+    /// The question itself, whatever log it is provided for.
+    package var bare: HistoryQuery {
+        if case .provided(_, let query) = self { query.bare } else { self }
+    }
+
+    /// The one log that it is about; nil for others.
+    package var conversation: String? {
+        switch self {
+        case .conversation(let id, _), .message(let id, _), .page(let id, _),
+            .changes(let id, _, _, _, _), .participants(let id, _):
+            id
+        case .conversations, .conversationsSince, .listed, .heads: nil
+        case .provided(_, let query): query.conversation
+        }
+    }
+
+    /// Whose list it asks about; nil for other questions.
+    package var user: String? {
+        switch self {
+        case .conversations(let user, _, _), .conversationsSince(let user, _, _),
+            .listed(let user):
+            user
+        case .conversation, .message, .page, .changes, .heads, .participants, .provided: nil
+        }
+    }
 }
 
 /// The answer to a `HistoryQuery`. There is none about a log whose parts contradict each other: the
@@ -47,19 +79,15 @@ package struct Changes: Sendable, Hashable {
     package var head: Head
     /// The next `since`.
     package var upTo: Int
-    /// The log's mark at `upTo`, if the origin gives it.
-    package var mark: String?
     package var more: Bool
 
     package init(
-        messages: [EncodedMessage], record: Record?, head: Head, upTo: Int, mark: String? = nil,
-        more: Bool
+        messages: [EncodedMessage], record: Record?, head: Head, upTo: Int, more: Bool
     ) {
         self.messages = messages
         self.record = record
         self.head = head
         self.upTo = upTo
-        self.mark = mark
         self.more = more
     }
 }

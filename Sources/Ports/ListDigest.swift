@@ -75,6 +75,17 @@ package struct ListDigest: Sendable, Hashable {
         return self[bucket] != other[bucket]
     }
 
+    /// Whether each of its conversations may be among those of the present digest, or have left.
+    /// - Parameter now: has the same buckets.
+    package func isExplained(by now: ListDigest, _ left: [String]) -> Bool {
+        guard now.count + left.count >= count else { return false }
+        guard case .sparse(let sums) = buckets, case .sparse(let present) = now.buckets else {
+            return true
+        }
+        let gone = Set(left.map { bucket(of: $0) })
+        return sums.keys.allSatisfy { present[$0] != nil || gone.contains($0) }
+    }
+
     /// A bucket; nil if no conversation of a short list is in it.
     private subscript(bucket: Int) -> UInt64? {
         switch buckets {
@@ -108,12 +119,7 @@ package struct ListDigest: Sendable, Hashable {
             state = CollectionOfOne(0).fnv1a(after: text.utf8.fnv1a(after: state))
         }
 
-        /// Each bit depends on each byte.
-        var mixed: UInt64 {
-            var mixed = (state ^ state >> 33) &* 0xFF51_AFD7_ED55_8CCD
-            mixed = (mixed ^ mixed >> 33) &* 0xC4CE_B9FE_1A85_EC53
-            return mixed ^ mixed >> 33
-        }
+        var mixed: UInt64 { state.mixed }
     }
 
     // MARK: as text
@@ -231,7 +237,8 @@ package struct ListPlace: Sendable, Hashable {
 }
 
 /// The contents of a list token of an origin elsewhere: the position in the log of departures up to
-/// which the user knows the list, with its mark, and the digest of the conversations' heads.
+/// which the user knows the list, with its mark, and the digest of the conversations' heads. Tokens
+/// of an earlier form stand for less: they prove nothing of joins, and are not read.
 package struct ListPlaceToken: Sendable, Hashable {
     /// The newest known departure; nil if the origin could not keep a log.
     package var place: Int?
@@ -247,14 +254,17 @@ package struct ListPlaceToken: Sendable, Hashable {
 
     /// The form that clients get.
     package var text: String {
-        [place.map { String($0, radix: 36) } ?? "-", mark, digest.text].joined(separator: ".")
+        let place = place.map { String($0, radix: 36) } ?? "-"
+        return [Self.form, place, mark, digest.text].joined(separator: ".")
     }
+
+    private static let form = "2"
 
     /// Parses `text`.
     package init?(_ text: String) {
-        let parts = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, let digest = ListDigest(parts[2]) else { return nil }
-        self.init(place: Int(parts[0], radix: 36), mark: String(parts[1]), digest: digest)
+        let parts = text.split(separator: ".", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, let digest = ListDigest(parts[3]) else { return nil }
+        self.init(place: Int(parts[1], radix: 36), mark: String(parts[2]), digest: digest)
         guard place ?? 0 >= 0, place ?? 0 < 1 << 53, self.text == text else { return nil }
     }
 }

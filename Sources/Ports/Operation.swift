@@ -137,28 +137,52 @@ package struct ConversationView: Sendable, Hashable {
     }
 }
 
+/// The log after a write, as the origin answered.
+package struct Written: Sendable, Hashable {
+    package var conversation: String
+    package var head: Head
+
+    package init(_ conversation: String, _ head: Head) {
+        self.conversation = conversation
+        self.head = head
+    }
+}
+
 /// The result of an operation that was done.
 package enum Outcome: Sendable, Hashable {
-    /// In the order given. `isNew` is false if the same author, id and content had been sent
-    /// before; then the message is as it is now.
-    case messages([EncodedMessage], isNew: Bool)
+    /// In the order given, and the log that has them. `isNew` is false if the same author, id and
+    /// content had been sent before; then the message is as it is now.
+    case messages([EncodedMessage], at: Written, isNew: Bool)
     case conversation(ConversationView, isNew: Bool)
     case read(ReaderState)
     case done
+
+    /// The log that has what was written; nil if the log did not change, or is gone.
+    package var written: Written? {
+        switch self {
+        case .messages(_, let written, _): written
+        case .conversation(let view, _): Written(view.record.id, view.head)
+        case .read, .done: nil
+        }
+    }
 }
 
 /// An event of the feed: changes of logs, in order per conversation, and others.
 package enum FeedEvent: Sendable, Hashable {
     /// A message was inserted, updated or deleted; `head` is the log's head right after that. The
     /// value may be newer than the change: then the feed also brings the later change, and no
-    /// change between them is of slot 0, which might remove a participant.
-    case message(conversation: String, DeltaType, EncodedMessage, head: Head)
+    /// change between them is of slot 0, which might remove a participant. `after`: the mark of the
+    /// change before it, which proves that it continues the log that a follower knows; nil from an
+    /// origin that can't fork under a feed, or from a gateway of an earlier version.
+    case message(
+        conversation: String, DeltaType, EncodedMessage, head: Head, after: String? = nil)
     /// Slot 0 changed; the record may be newer than that change too. `removed`: participants before
     /// it who are gone, or rejoined. `joined`: who joined with it, if the record does not name
     /// everybody; the record is then of this very change. `isNew`: it is the first change of its
-    /// log.
+    /// log. `after`: as of a message.
     case record(
-        Record, head: Head, removed: [String], joined: [String] = [], isNew: Bool)
+        Record, head: Head, removed: [String], joined: [String] = [], isNew: Bool,
+        after: String? = nil)
     /// The log was deleted, with its participants then.
     case deleted(conversation: String, epoch: String, participants: [String])
     /// A read marker moved; not a change of the log.
@@ -172,22 +196,22 @@ package enum FeedEvent: Sendable, Hashable {
 extension FeedEvent {
     /// Whether a log begins with it.
     package var isBeginning: Bool {
-        if case .record(_, _, _, _, isNew: true) = self { true } else { false }
+        if case .record(_, _, _, _, isNew: true, _) = self { true } else { false }
     }
 
     /// Whether it names all participants, independent of earlier events.
     package var namesEverybody: Bool {
-        if case .record(let record, _, _, _, _) = self { record.namesEverybody } else { false }
+        if case .record(let record, _, _, _, _, _) = self { record.namesEverybody } else { false }
     }
 
     /// Participants before this change of slot 0 who are gone, or rejoined.
     package var removed: [String] {
-        if case .record(_, _, let removed, _, _) = self { removed } else { [] }
+        if case .record(_, _, let removed, _, _, _) = self { removed } else { [] }
     }
 
     /// The change of participants since the record of that rev; nil if the record names everybody.
     package func step(since rev: Int) -> RecordStep? {
-        guard case .record(let record, _, let removed, let joined, _) = self,
+        guard case .record(let record, _, let removed, let joined, _, _) = self,
             !record.namesEverybody
         else { return nil }
         return RecordStep(since: rev, removed: removed, joined: joined)
@@ -200,13 +224,21 @@ extension FeedEvent {
 
     /// The message that changed; nil for slot 0 and for other events.
     package var message: EncodedMessage? {
-        if case .message(_, _, let message, _) = self { message } else { nil }
+        if case .message(_, _, let message, _, _) = self { message } else { nil }
     }
 
     /// The log's head right after the change; nil for other events.
     package var head: Head? {
         switch self {
-        case .message(_, _, _, let head), .record(_, let head, _, _, _): head
+        case .message(_, _, _, let head, _), .record(_, let head, _, _, _, _): head
+        case .deleted, .read, .listed, .typing: nil
+        }
+    }
+
+    /// The mark of the change before this one, as far as the feed says it.
+    package var after: String? {
+        switch self {
+        case .message(_, _, _, _, let after), .record(_, _, _, _, _, let after): after
         case .deleted, .read, .listed, .typing: nil
         }
     }

@@ -25,6 +25,7 @@ package final class PostgresConnection {
     private var names = 0
     /// The groups of statements in flight, oldest first.
     private var groups: [Group] = []
+    private let warnings = CommitWarnings()
 
     /// Statements sent together as one transaction. It counts only once the server reports its end,
     /// since the commit may fail after the last statement.
@@ -65,8 +66,7 @@ package final class PostgresConnection {
             throw error
         }
         server = Self.name(made)
-        // Otherwise libpq writes the server's notices to standard error.
-        _ = PQsetNoticeReceiver(made, { _, _ in }, nil)
+        warnings.hear(made)
         _ = PQsetnonblocking(made, 1)
         _ = PQenterPipelineMode(made)
     }
@@ -202,7 +202,7 @@ package final class PostgresConnection {
 
     /// Reads what has arrived.
     /// - Returns: For each group that ended, the results of its statements, or why none was
-    ///   executed.
+    ///   executed or is certain to last.
     /// - Throws: `PostgresError.broken`.
     package func receive() throws(PostgresError) -> [Result<[PostgresResult], Refused>] {
         guard PQconsumeInput(handle) == 1 else { throw broken("read from") }
@@ -222,7 +222,7 @@ package final class PostgresConnection {
         return ended
     }
 
-    /// Why a group of statements was not executed.
+    /// Why a group of statements was not executed, or may be lost although it was.
     package struct Refused: Error, Sendable {
         package var refusal: PostgresResult.Refusal
     }
@@ -231,7 +231,9 @@ package final class PostgresConnection {
         switch PQresultStatus(result) {
         case PGRES_PIPELINE_SYNC:
             let group = groups.removeFirst()
-            if let refusal = group.refusal { return .failure(Refused(refusal: refusal)) }
+            // It came before the end of this transaction, and libpq reads in order.
+            let warning = warnings.take()
+            if let refusal = group.refusal ?? warning { return .failure(Refused(refusal: refusal)) }
             return .success(group.results)
         case PGRES_PIPELINE_ABORTED: groups[0].at += 1
         case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE, PGRES_NONFATAL_ERROR:

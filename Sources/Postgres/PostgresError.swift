@@ -38,16 +38,19 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
 
 /// The result of a statement.
 package struct PostgresResult: Sendable {
-    /// Why the server refused a statement.
+    /// Why the server refused a statement, or can't vouch for its transaction.
     package struct Refusal: Sendable, Hashable {
         /// The SQLSTATE, five characters.
         package var state: String
         /// The server's text; nil if it may quote a value.
         package var text: String?
+        /// Whether the transaction is committed nevertheless, and perhaps only here.
+        package var isCommitted: Bool
 
-        package init(state: String, text: String?) {
+        package init(state: String, text: String?, isCommitted: Bool = false) {
             self.state = state
             self.text = text
+            self.isCommitted = isCommitted
         }
     }
 

@@ -2,8 +2,30 @@ import JSON
 import Ports
 import Wire
 
-/// Conditional changes: only if the value is the one that the caller has seen.
+/// Who may change what, and conditional changes: only if the value is the one that the caller has
+/// seen.
 extension EncodedMessage {
+    /// Whether the caller may edit it; nil: the server API.
+    package func checkEdit(by user: String?, ifRev: Int?) throws(RequestError) {
+        if let user, !user.isSameID(author) {
+            throw RequestError(.forbidden, "id: only its author may edit a message")
+        }
+        if isDeleted { throw refusedAsDeleted(ifRev: ifRev) }
+    }
+
+    /// Whether the caller may delete it; nil: the server API.
+    /// - Returns: whether it is there to be deleted.
+    package func checkDeletion(
+        by user: String?, isAdmin: Bool, ifRev: Int?
+    ) throws(RequestError) -> Bool {
+        guard user?.isSameID(author) ?? true || isAdmin else {
+            throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
+        }
+        if isDeleted { return false }
+        try check(ifRev: ifRev)
+        return true
+    }
+
     /// Whether a change is allowed.
     /// - Parameter ifRev: the `rev` that the caller has seen; nil: any.
     /// - Throws: `conflict`, with the message as it is.
@@ -14,7 +36,7 @@ extension EncodedMessage {
 
     /// The error for an edit of a tombstone.
     /// - Parameter ifRev: if given, the error includes the tombstone.
-    package func refusedAsDeleted(ifRev: Int?) -> RequestError {
+    private func refusedAsDeleted(ifRev: Int?) -> RequestError {
         let text = "id: the message is deleted"
         return ifRev == nil ? RequestError(.conflict, text) : conflict(text)
     }

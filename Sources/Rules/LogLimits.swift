@@ -1,8 +1,8 @@
 import JSON
 import Wire
 
-/// Limits of stored values: the keys of `limits.*` that apply to every log. The defaults are those
-/// of the configuration.
+/// Limits of stored values: the keys of `limits.*` that apply to every log, with
+/// their defaults.
 ///
 /// Each rule checks the value *after* a change, not the size of the call: many small changes add up
 /// to a large value. A value that is above a limit already, because the limit was lowered, may stay

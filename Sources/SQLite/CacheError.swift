@@ -68,8 +68,8 @@
             "another process holds a lock on it, which fuser -v shows: end it, or what it does; it "
                 + "is tried again every second"
         case .foreign:
-            "find out what did it; put the file back if that is possible, or stop the gateway and "
-                + "restore a backup"
+            "find out what did it, and do what the error says in brackets; to restore a backup "
+                + "loses what was acknowledged since it was made"
         default: Self.remedyOfTheDisk
         }
     }

@@ -12,23 +12,23 @@ package final class Connection {
     package enum Access { case readWrite, readOnly }
 
     package let handle: OpaquePointer
-    private let path: String
+    let path: String
+    #if !canImport(SQLite3)
+    /// The lock that the connection keeps, if it keeps one.
+    var kept: ChangingLock?
+    #endif
 
     /// Opens the file; `.readWrite` creates it if it does not exist.
-    /// - Parameter system: The name of the VFS by which SQLite accesses the file; nil for the
-    ///   default.
     /// - Throws: `CacheError`, if the file can't be opened at all. That it is not a database shows
     ///   only at the first read.
-    package init(
-        path: String, access: Access, by system: UnsafePointer<CChar>? = nil
-    ) throws(CacheError) {
+    package init(path: String, access: Access) throws(CacheError) {
         var opened: OpaquePointer?
         let flags =
             switch access {
             case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             case .readOnly: SQLITE_OPEN_READONLY
             }
-        let result = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, system)
+        let result = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard result == SQLITE_OK, let opened else {
             let code = opened.map { sqlite3_extended_errcode($0) } ?? result
             sqlite3_close_v2(opened)
@@ -42,6 +42,9 @@ package final class Connection {
     }
 
     deinit {
+        #if !canImport(SQLite3)
+        releaseLock()
+        #endif
         // Unlike sqlite3_close, this accepts statements that are not finalized yet.
         sqlite3_close_v2(handle)
     }
@@ -106,15 +109,6 @@ package final class Connection {
     /// Rows that the last statement inserted, updated or deleted.
     package var changes: Int { Int(sqlite3_changes64(handle)) }
 
-    /// A number that another commit leaves as another one: one of this connection, or one of any
-    /// other, which this connection learns of when its next transaction begins. For what was
-    /// written to be recognized after it: while a transaction writes, it means nothing.
-    package var version: UInt32 {
-        var version: UInt32 = 0
-        sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version)
-        return version
-    }
-
     /// Pages written to the write-ahead log since the last call. SQLite counts in 32 bits, which
     /// would overflow after some days under load, so each call resets its counter.
     package func takePagesWritten() -> Int {
@@ -147,6 +141,7 @@ extension CacheError {
             case SQLITE_PERM: (.notWritable, "SQLITE_PERM")
             case SQLITE_CANTOPEN: (.notWritable, "SQLITE_CANTOPEN")
             case SQLITE_BUSY: (.inUse, "SQLITE_BUSY")
+            case SQLITE_PROTOCOL: (.inUse, "SQLITE_PROTOCOL")
             case SQLITE_CONSTRAINT: (.contradiction, "SQLITE_CONSTRAINT")
             default: (.failed, "SQLite")
             }

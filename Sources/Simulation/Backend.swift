@@ -22,8 +22,9 @@ final class Backend: BackendWorkload {
     var overtaken = 0
     /// How many changes were written to an old primary.
     var writtenToOld = 0
-    /// The random source of damage.
+    /// The random sources of damage and of forks.
     var damageRandom: SplitMix64
+    var forkRandom: SplitMix64
 
     var users: [String] { scenario.users }
     var conversations: [String] { scenario.conversations }
@@ -33,6 +34,7 @@ final class Backend: BackendWorkload {
         self.scenario = scenario
         self.gateways = gateways
         damageRandom = SplitMix64(run.seed ^ 0x6461_6D61_6765)
+        forkRandom = SplitMix64(run.seed ^ 0x666F_726B)
         origin.retained = scenario.faults.contains(.floors) ? scenario.sizes.kept : 0
     }
 
@@ -135,7 +137,7 @@ extension FeedEvent {
     /// - Parameter before: the earlier participants, by conversation.
     fileprivate func listed(_ before: [String: Set<String>]) -> [FeedEvent] {
         switch self {
-        case .record(let record, _, let removed, _, _):
+        case .record(let record, _, let removed, _, _, _):
             let old = before[record.id] ?? []
             return record.participants.filter { !old.contains($0) }
                 .map { .listed(user: $0, conversation: record.id, isIn: true) }

@@ -11,8 +11,8 @@ import Wire
 /// Repetitions caused by faults are not counted: a question without an answer, an answer beside
 /// another feed, a page shorter than requested. For the others:
 ///
-/// - no part of the chain begins before the end of what was read since the feed began, or at the
-///   end of the log;
+/// - no part of the chain begins before the end of what was read since the feed began, and only one
+///   at the end of the log;
 /// - the parts and the newest page together are at most one more than the full pages that would
 ///   hold what the parts brought;
 /// - no mark is asked about more than twice, for a holder and for the gateway itself.
@@ -20,7 +20,9 @@ struct CatchUpCost {
     /// Questions with this token or a lower one belong to an earlier feed or log.
     private var first: UInt64 = 0
     /// Questions with this token or a lower one preceded the first event about some log.
-    private(set) var doubted: UInt64 = 0
+    private var doubted: UInt64 = 0
+    /// Questions with this token or a lower one may be asked again while they have no answer.
+    var voided: UInt64 { max(first, doubted) }
     /// The feed's generation; answers of another one are asked for again.
     private var generation = 0
     private var epoch: String?
@@ -35,6 +37,10 @@ struct CatchUpCost {
     private var reads = 0
     private var changes = 0
     private var page = 1
+    /// How often the chain was read at its end.
+    private var endings = 0
+    /// How often the log was put back.
+    private var forks = 0
 
     /// A feed begins, or the log may be another one.
     mutating func begin(after token: UInt64, generation: Int? = nil) {
@@ -42,7 +48,14 @@ struct CatchUpCost {
         self = CatchUpCost()
         first = token
         doubted = last.doubted
+        forks = last.forks
         self.generation = generation ?? last.generation
+    }
+
+    /// The log was put back: the gateway finds out later, and may read once more until then.
+    mutating func fork(after token: UInt64) {
+        begin(after: token)
+        forks += 1
     }
 
     /// The feed brings this change; nil: a log ended.
@@ -64,16 +77,16 @@ struct CatchUpCost {
         _ query: HistoryQuery, _ answer: HistoryAnswer, token: UInt64, generation: Int
     ) throws(Violation) {
         guard token > first, generation == self.generation else { return }
-        switch (query, answer) {
+        switch (query.bare, answer) {
         case (.changes(_, _, .some, limit: 1, _), .changes):
             vouchings[query, default: 0] += 1
             try require(vouchings[query, default: 0] <= 2, "asks once more about \(query)")
-        case (.changes(_, let since, .some, let limit, _), .changes(let part)):
+        case (.changes(_, let since, nil, let limit, .some), .changes(let part)):
             try take(part, since, limit)
             // The gateway takes the feed's report for the end of this log.
             if !heard.isSubset(of: [part.head.epoch]) { begin(after: token) }
-        case (.changes(_, _, nil, _, _), .changes(let part)):
-            // A chain whose log lost its marks, or a backfill: not counted, but it may be the end.
+        case (.changes(_, _, nil, _, nil), .changes(let part)):
+            // A backfill: not counted, but it may be the end.
             if isJoined(by: part) { (reads, changes) = (0, 0) }
         case (.page(_, let request), .page(let page)) where request.isNewest:
             let all = page.head.seq - page.head.floor + 1
@@ -92,9 +105,17 @@ struct CatchUpCost {
         _ part: Changes, _ since: Int, _ limit: Int
     ) throws(Violation) {
         if let epoch, epoch != part.head.epoch { begin(after: first) }
+        // What lies between came by the feed, or nobody watches and the gateway skipped it.
+        if since > reached { (reads, changes) = (0, 0) }
         epoch = part.head.epoch
+        if since < reached, forks > 0 { (reached, reads, changes) = (since, 0, 0) }
         try require(since >= reached, "reads from \(since) on what it has read up to \(reached)")
-        try require(since < part.head.rev, "reads on at the end, \(since)")
+        // A write that was acknowledged may be lost, and then is looked for once. Of a log that was
+        // put back, more may be mentioned and not be there.
+        if since == part.head.rev { endings += 1 }
+        try require(
+            since < part.head.rev || since == part.head.rev && (forks > 0 || endings == 1),
+            "reads on at the end, \(since)")
         reached = part.upTo
         // A record from above the part was asked for beside it, and fills no place in it.
         let isChange = part.record.map { $0.rev > since && $0.rev <= part.upTo } ?? false
@@ -127,6 +148,7 @@ extension HistoryQuery {
         case .conversation, .conversations, .conversationsSince, .listed, .message, .heads,
             .participants:
             nil
+        case .provided(_, let query): query.log
         }
     }
 }

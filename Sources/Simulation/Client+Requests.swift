@@ -18,16 +18,18 @@ extension Client {
         let holding = holdings[conversation] ?? Holding()
         var have = resuming ? holding.have : nil
         if isForged { have?.head.mark += "forged" }
+        let least = least(conversation, isNamed: namesOwn)
         return request(
             "subscribeMessages",
             .subscribe(
                 Subscription(
                     conversation: conversation, have: have, isForged: isForged && have != nil,
-                    holding: holding))
+                    holding: holding, least: least))
         ) {
             $0.member("conversation", string: conversation)
             $0.member("limit", int: limit)
             if let have { $0.have(have) }
+            $0.least(least)
         }
     }
 
@@ -37,9 +39,14 @@ extension Client {
         }
     }
 
+    /// Whether a request names the newest change of its own: most do.
+    private var namesOwn: Bool { nextRequest % 4 > 0 }
+
     func fetch(_ conversation: String, _ page: PageRequest) -> [UInt8] {
-        request("fetchMessages", .page(conversation)) {
+        let least = least(conversation, isNamed: namesOwn)
+        return request("fetchMessages", .page(conversation, least)) {
             $0.member("conversation", string: conversation)
+            $0.least(least)
             $0.member("limit", int: page.limit)
             $0.member("order", string: page.order.rawValue)
             for (name, anchor) in [
@@ -145,6 +152,10 @@ extension Client {
 }
 
 extension JSONWriter {
+    fileprivate mutating func least(_ least: Client.Least?) {
+        if let least, least.isNamed { member("atLeast", head: least.head) }
+    }
+
     fileprivate mutating func have(_ have: Have) {
         key("have")
         beginObject()

@@ -11,7 +11,7 @@ final class Client {
         case connect
         case subscribe(Subscription)
         case unsubscribe(String)
-        case page(String)
+        case page(String, Least?)
         case boundaries(String, have: Have?)
         case watch
         case unwatch
@@ -29,6 +29,14 @@ final class Client {
         /// Whether the mark in `have` is not the log's.
         var isForged: Bool
         var holding: Holding
+        var least: Least?
+    }
+
+    /// The change that an answer must not miss.
+    struct Least {
+        var head: Head
+        /// Whether the request names it.
+        var isNamed: Bool
     }
 
     /// What it was sent, counted.
@@ -52,6 +60,9 @@ final class Client {
     private(set) var shown = ShownList()
     /// The cursor after its last page.
     private(set) var cursor: String?
+    /// The newest change of its own that was acknowledged, by conversation; and on this connection.
+    private(set) var written: [String: Head] = [:]
+    private(set) var writtenHere: [String: Head] = [:]
     var nextRequest = 1
     var asked: [Int: Asked] = [:]
     var isConnected = false
@@ -72,6 +83,7 @@ final class Client {
     func disconnect() {
         isConnected = false
         asked = [:]
+        writtenHere = [:]
         list.isWatched = false
         shown.begin()
         for conversation in holdings.keys { holdings[conversation]?.unsubscribe() }
@@ -196,8 +208,8 @@ final class Client {
             try subscribed(subscription, result, oracle)
         case .unsubscribe(let conversation):
             holdings[conversation]?.unsubscribe()
-        case .page(let conversation):
-            try takePage(conversation, result, oracle)
+        case .page(let conversation, let least):
+            try takePage(conversation, least, result, oracle)
         case .boundaries(let conversation, let have):
             try takeBoundaries(conversation, have, result, oracle)
         case .watch:
@@ -227,8 +239,29 @@ final class Client {
             tally.openPeople += 1
             try oracle.checkPeople(result, range, of: conversation, shownTo: user)
         case .other:
-            break
+            try noteWritten(result)
         }
+    }
+
+    /// The answer to a write, with the head of the log that has it.
+    private func noteWritten(_ result: JSONObject) throws(Violation) {
+        let view = result["conversation"]?.object
+        guard let head = result["head"] ?? view?["head"],
+            let conversation = result["message"]?.object?["conversation"] ?? view?["id"],
+            let id = conversation.string
+        else { return }
+        let own = try Head(head.members("head"))
+        let isNewer = written[id].map { $0.epoch != own.epoch || $0.rev <= own.rev } ?? true
+        guard isNewer else { return }
+        written[id] = own
+        writtenHere[id] = own
+    }
+
+    /// The change of its own that an answer must not miss: of any connection if the request names
+    /// it, of this one if not.
+    func least(_ conversation: String, isNamed: Bool) -> Least? {
+        let head = isNamed ? written[conversation] : writtenHere[conversation]
+        return head.map { Least(head: $0, isNamed: isNamed) }
     }
 
     private func takeError(
@@ -246,7 +279,7 @@ final class Client {
     private func show(
         _ asked: Asked, _ result: JSONObject, _ oracle: Oracle
     ) throws(Violation) {
-        guard case .page(let conversation) = asked else {
+        guard case .page(let conversation, _) = asked else {
             throw Violation("a first answer to a question that has one")
         }
         try oracle.checkShown(try FrameContent(.page, result), conversation)
@@ -256,13 +289,18 @@ final class Client {
         _ asked: Subscription, _ result: JSONObject, _ oracle: Oracle
     ) throws(Violation) {
         let told = try FrameContent(.subscription, result)
+        try oracle.checkReach(told, asked.conversation, asked.least)
+        let isRefuted = oracle.isRefuted(asked.least, by: told.head, asked.conversation)
         let isOther =
-            asked.isForged
+            asked.isForged || isRefuted
             || asked.have.map { oracle.isOfOtherLog($0.head, than: told.head, asked.conversation) }
                 ?? false
         // A cache that can't ask the origin answers an unconfirmed `have` with a reset.
+        // A mark that the log keeps no longer confirms nothing, so that a reset may be needless.
+        let isNamed = asked.have != nil || asked.least?.isNamed == true
         try require(
-            told.isReset == isOther || oracle.isReplica && told.isReset && asked.have != nil,
+            told.isReset == isOther || oracle.isReplica && told.isReset && isNamed
+                || oracle.isReplica && told.isOpen && !told.isReset && isRefuted,
             "reset: \(told.isReset), expected \(isOther)")
         if told.isOpen, asked.have != nil { tally.behind.append(told.head.rev - told.asOf) }
         let now = holdings[asked.conversation] ?? Holding()
@@ -281,9 +319,10 @@ final class Client {
     }
 
     private func takePage(
-        _ conversation: String, _ result: JSONObject, _ oracle: Oracle
+        _ conversation: String, _ least: Least?, _ result: JSONObject, _ oracle: Oracle
     ) throws(Violation) {
         let told = try FrameContent(.page, result)
+        try oracle.checkReach(told, conversation, least)
         try apply(told, to: conversation, oracle)
         let more = try result.required("hasMore").members("hasMore")
         let span = oracle.isReplica ? Coverage(places: told.values.map(\.slot)) : told.covers

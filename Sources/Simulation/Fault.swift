@@ -30,6 +30,8 @@ package enum Fault: String, Sendable, Hashable, CaseIterable {
     /// A part of a log is lost, emptied, truncated, or replaced by another log's, and repaired
     /// later.
     case damages
+    /// A log is put back to an earlier state under a feed that goes on, and grows from there.
+    case forks
     /// The origin keeps only the newest messages.
     case floors
     /// The cache trims.

@@ -35,11 +35,12 @@ package struct Feed {
 extension FeedEvent {
     /// The same event for a conversation whose record does not name the participants.
     var ofMany: FeedEvent {
-        guard case .record(var record, let head, let removed, let joined, let isNew) = self else {
-            return self
-        }
+        guard
+            case .record(var record, let head, let removed, let joined, let isNew, let after) = self
+        else { return self }
         record.unnamed = record.participantCount
         record.participants = []
-        return .record(record, head: head, removed: removed, joined: joined, isNew: isNew)
+        return .record(
+            record, head: head, removed: removed, joined: joined, isNew: isNew, after: after)
     }
 }

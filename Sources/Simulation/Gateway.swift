@@ -90,6 +90,8 @@ final class Gateway: EngineProcess {
     var joinedAfter: [String: UInt64] = [:]
     /// Losses of the feed since the link came up.
     var losses: [String: Loss] = [:]
+    /// Logs that were put back since the link came up, until it drops what it held of them.
+    var unheardForks: Set<String> = []
     /// Logs that its adapter knows to be damaged.
     var damaged: Set<String> = []
     /// Deltas written by its earlier engines.
@@ -103,6 +105,14 @@ final class Gateway: EngineProcess {
         super.init(place: place)
     }
 
+    /// The process stood still: what it knew as the present may be the past, and is asked again.
+    func stoodStill() {
+        for conversation in costs.keys {
+            joinedAfter[conversation] = flight.lastToken
+            costs[conversation]?.begin(after: flight.lastToken)
+        }
+    }
+
     /// The process ends; the file stays.
     func stop() {
         if let engine { written += engine.report.totals().accounting.written }
@@ -111,6 +121,7 @@ final class Gateway: EngineProcess {
         withOldUntil = nil
         flight = Flight()
         losses = [:]
+        unheardForks = []
         damaged = []
         costs = [:]
         act.last = nil

@@ -19,6 +19,7 @@ extension GatewayShell {
         {
             gateway.link.connect()
             gateway.losses = [:]
+            gateway.unheardForks = []
             run.say("gateway \(gateway.place) has link \(gateway.link.generation)")
         }
         guard !script.held.contains(.acknowledgements) else { return }
@@ -37,7 +38,7 @@ extension GatewayShell {
             return
         }
         deliverChains(gateway, engine)
-        let count = run.isCalm ? .max : run.random.number(0...scenario.sizes.feed)
+        let count = run.isCalm ? script.feed : run.random.number(0...scenario.sizes.feed)
         for output in gateway.link.deliver(count) {
             run.say("gateway \(gateway.place) hears \(output.line)")
             switch output {
@@ -68,14 +69,21 @@ extension GatewayShell {
     /// asked before it uncertain.
     func note(_ event: FeedEvent, _ gateway: Gateway) {
         switch event {
-        case .message(let id, _, _, let head):
-            gateway.costs[id]?.hear(head, after: gateway.flight.lastToken)
-        case .record(let record, let head, _, _, _):
-            gateway.costs[record.id]?.hear(head, after: gateway.flight.lastToken)
+        case .message(let id, _, _, let head, _): note(head, of: id, gateway)
+        case .record(let record, let head, _, _, _, _): note(head, of: record.id, gateway)
         case .deleted(let id, _, _):
             gateway.joinedAfter[id] = gateway.flight.lastToken
             gateway.costs[id]?.hear(nil, after: gateway.flight.lastToken)
         case .read, .listed, .typing: break
+        }
+    }
+
+    private func note(_ head: Head, of conversation: String, _ gateway: Gateway) {
+        gateway.costs[conversation]?.hear(head, after: gateway.flight.lastToken)
+        // What the feed still had of a branch that was lost looks like the present until the heads
+        // are compared next.
+        if let log = backend.origin.log(conversation), log.epoch == head.epoch, !log.has(head) {
+            gateway.losses[conversation] = Gateway.Loss(turn: run.turn)
         }
     }
 

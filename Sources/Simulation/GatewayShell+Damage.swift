@@ -42,15 +42,3 @@ extension GatewayShell {
         gateway.engine?.damaged(conversation, part, at: run.now)
     }
 }
-
-extension HistoryQuery {
-    /// The one log that it is about; nil for others.
-    var conversation: String? {
-        switch self {
-        case .conversation(let id, _), .message(let id, _), .page(let id, _),
-            .changes(let id, _, _, _, _), .participants(let id, _):
-            id
-        case .conversations, .conversationsSince, .listed, .heads: nil
-        }
-    }
-}

@@ -23,8 +23,8 @@ extension GatewayShell {
         var heads: [String: Head] = [:]
         switch (answer, fetch.subject) {
         case (.conversation(let view), _): heads[view.record.id] = view.head
-        case (.changes(let changes), .history(.changes(let id, _, _, _, _))):
-            heads[id] = changes.head
+        case (.changes(let changes), .history(let query)):
+            if let id = query.conversation { heads[id] = changes.head }
         case (.heads(let all, _), _): heads = all.byText
         default: break
         }

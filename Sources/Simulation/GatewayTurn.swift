@@ -54,13 +54,13 @@ struct GatewayTurn: TurnEffects {
 
     func usage() -> ThreadUsage { shell.clock.usage }
 
-    func perform(_ effect: Turn.UpstreamEffect) throws(Failure) {
+    func perform(_ call: UpstreamCall) throws(Failure) {
         try count()
-        if !effect.isVerification { gateway.act.lastDeed = shell.run.turn }
-        switch effect {
-        case .fetch(let token, let query):
+        if !call.isVerification { gateway.act.lastDeed = shell.run.turn }
+        switch call {
+        case .ask(let query, let token):
             try judge { () throws(Violation) in try shell.ask(token, .history(query), gateway) }
-        case .forkEpoch(let token, let head, let conversation):
+        case .forkEpoch(let head, let conversation, let token):
             try judge { () throws(Violation) in
                 try shell.ask(token, .epochFork(head, conversation), gateway)
             }
@@ -72,9 +72,11 @@ struct GatewayTurn: TurnEffects {
             gateway.link.unsubscribe(conversation)
         case .subscribeList(let user): gateway.link.watchList(of: user, true)
         case .unsubscribeList(let user): gateway.link.watchList(of: user, false)
-        case .perform(let token, let operation, let caller):
+        case .perform(let operation, let caller, let token):
             gateway.flight.writes.append((shell.delay(), token, operation, caller))
         case .publish(let event): shell.backend.tell([event], ofOld: false)
+        case .disconnect:
+            try judge { () throws(Violation) in throw Violation("a call of the server API") }
         }
     }
 

@@ -67,7 +67,7 @@ extension ModelLog {
         return Changes(
             messages: taken.filter { $0 > 0 }.map { message($0) },
             record: isAsked || taken.contains(0) ? record() : nil, head: head, upTo: upTo,
-            mark: upTo > base ? self.mark(at: upTo) : nil, more: more)
+            more: more)
     }
 
     /// A mark that is no longer kept proves nothing.

@@ -177,6 +177,12 @@ package struct ModelLog: Sendable {
         head.epoch == epoch && head.rev <= rev && mark(at: head.rev) == head.mark
     }
 
+    /// Whether the log has this change, and still keeps its mark.
+    func proves(_ head: Head) -> Bool { head.rev > base && has(head) }
+
+    /// The mark of the change before the newest one.
+    var markBefore: String { mark(at: rev - 1) }
+
     /// The slot's newest change at or below `asOf`; 0 if there is none.
     package func rev(of slot: Int, asOf: Int? = nil) -> Int {
         guard slot < revs.count else { return 0 }

@@ -50,7 +50,10 @@ extension ModelLogs {
             return .participants(log.participants(request, asOf: rev, atCommit: commit))
         case .listed(let user):
             return .listed(heads(ofList: user, atCommit: commit))
-        case .place, .confirm:
+        case .confirm(let id, let head):
+            let (log, rev) = try moment(id, commit)
+            return .confirmation(head.rev <= rev && log.has(head))
+        case .place:
             preconditionFailure("a question that only a cache of another origin is asked")
         }
     }

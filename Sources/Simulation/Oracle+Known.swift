@@ -12,7 +12,10 @@ extension Oracle {
         let head = try Head(view.required("head").members("head"))
         let isTrue = origin.archive.logs(id, having: head).contains { log in
             readings(of: log, by: user).contains { log in
-                log.commits(at: head.rev, upTo: origin.commit).contains { commit in
+                // A read marker is no change: the feed may tell of one before the change that was
+                // the newest when it was set.
+                let first = log.commits(at: head.rev, upTo: origin.commit).lowerBound
+                return (first...max(first, origin.commit)).contains { commit in
                     view.shows(log, user, asOf: head.rev, atCommit: commit)
                 }
             }

@@ -46,6 +46,30 @@ struct Oracle {
         throw Violation("\(user) was removed at \(removal) and is sent what \(newest) wrote")
     }
 
+    /// An answer that misses a change which its reader was acknowledged says `open`; or the log has
+    /// lost that change, and a reader who names it is told `reset`.
+    func checkReach(
+        _ frame: FrameContent, _ conversation: String, _ least: Client.Least?
+    ) throws(Violation) {
+        guard let least, !frame.isOpen, !frame.isReset else { return }
+        if frame.head.epoch == least.head.epoch, frame.asOf >= least.head.rev,
+            !least.isNamed || !isRefuted(least, by: frame.head, conversation)
+        {
+            return
+        }
+        let present = origin.archive.logs(conversation, having: least.head)
+        try require(
+            !least.isNamed && !present.contains { $0.ended == nil && $0.has(least.head) },
+            "as of \(frame.asOf) of \(frame.head), and misses what was acknowledged: "
+                + "\(least.head)\(least.isNamed ? ", which it names" : "")")
+    }
+
+    /// Whether the log that a frame is of has not the change that its reader names.
+    func isRefuted(_ least: Client.Least?, by head: Head, _ conversation: String) -> Bool {
+        guard let least, least.isNamed else { return false }
+        return !origin.archive.logs(conversation, having: head).contains { $0.has(least.head) }
+    }
+
     // MARK: - The frame
 
     /// Each value is, byte by byte, what the log had at that rev.

@@ -94,9 +94,7 @@ extension Origin {
         case (.changes, .changes(var changes)):
             changes.messages = left(of: changes.messages, damage) { $0.rev }
             if changes.messages.isEmpty { changes.record = nil }
-            (changes.upTo, changes.mark, changes.more) = (
-                changes.head.rev, changes.head.mark, false
-            )
+            (changes.upTo, changes.more) = (changes.head.rev, false)
             return .changes(changes)
         case (.members, .conversation), (.members, .page), (.members, .changes):
             throw .noConversation

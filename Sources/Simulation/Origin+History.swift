@@ -52,6 +52,11 @@ extension Origin {
         case .participants(let id, let request):
             let log = try present(id)
             return .participants(log.participants(request, asOf: log.rev, atCommit: commit))
+        case .provided(let head, let query):
+            if let id = query.conversation, let log = log(id), !log.proves(head) {
+                throw RequestError(.conflict, "this log has no such change")
+            }
+            return try found(query, clamp)
         }
     }
 

@@ -31,12 +31,14 @@ extension Origin {
             if retained > 0 { log.raiseFloor(to: log.highest - retained + 1) }
             log.markers[message.author, default: []].append((commit, encoded.seq))
             events.append(
-                .message(conversation: log.conversation, .inserted, encoded, head: log.head))
+                .message(
+                    conversation: log.conversation, .inserted, encoded, head: log.head,
+                    after: log.markBefore))
             sent.append(encoded)
             isNew = true
         }
         put(log)
-        return .messages(sent, isNew: isNew)
+        return .messages(sent, at: log.written, isNew: isNew)
     }
 
     mutating func edit(
@@ -44,12 +46,9 @@ extension Origin {
     ) throws(RequestError) -> Outcome {
         guard let seq = log.first(id: id)?.seq else { throw .noMessage }
         let old = log.message(seq)
-        guard caller == .server || old.author == caller.name else {
-            throw RequestError(.forbidden, "id: only its author may edit a message")
-        }
-        guard !old.isDeleted else { throw old.refusedAsDeleted(ifRev: edit.ifRev) }
+        try old.checkEdit(by: caller == .server ? nil : caller.name, ifRev: edit.ifRev)
         guard let edited = try old.content.edited(by: edit, of: old, within: limits) else {
-            return .messages([old], isNew: false)
+            return .messages([old], at: log.written, isNew: false)
         }
         return write(seq, .updated, edited, in: log)
     }
@@ -59,12 +58,10 @@ extension Origin {
     ) throws(RequestError) -> Outcome {
         guard let seq = log.first(id: id)?.seq else { throw .noMessage }
         let old = log.message(seq)
-        let isAdmin = caller == .server || log.record().admins.contains(caller.name)
-        guard isAdmin || old.author == caller.name else {
-            throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
-        }
-        guard !old.isDeleted else { return .messages([old], isNew: false) }
-        try old.check(ifRev: ifRev)
+        let isThere = try old.checkDeletion(
+            by: caller == .server ? nil : caller.name,
+            isAdmin: log.record().admins.contains(caller.name), ifRev: ifRev)
+        guard isThere else { return .messages([old], at: log.written, isNew: false) }
         return write(seq, .deleted, MessageContent(), in: log)
     }
 
@@ -74,7 +71,14 @@ extension Origin {
         var log = log
         let message = log.change(seq, to: content, delete: type == .deleted, commit: commit)
         put(log)
-        events.append(.message(conversation: log.conversation, type, message, head: log.head))
-        return .messages([message], isNew: true)
+        events.append(
+            .message(
+                conversation: log.conversation, type, message, head: log.head,
+                after: log.markBefore))
+        return .messages([message], at: log.written, isNew: true)
     }
+}
+
+extension ModelLog {
+    fileprivate var written: Written { Written(conversation, head) }
 }

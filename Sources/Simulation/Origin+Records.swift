@@ -81,7 +81,7 @@ extension Origin {
         events.append(
             .record(
                 log.record(), head: log.head, removed: [], joined: log.record().participants,
-                isNew: true))
+                isNew: true, after: log.markBefore))
         return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: true)
     }
 
@@ -110,7 +110,9 @@ extension Origin {
         let removed = old.participants.filter { !record.participants.contains($0) }
         let joined = record.participants.filter { !old.participants.contains($0) }
         events.append(
-            .record(record, head: log.head, removed: removed, joined: joined, isNew: false))
+            .record(
+                record, head: log.head, removed: removed, joined: joined, isNew: false,
+                after: log.markBefore))
         return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: true)
     }
 

@@ -18,8 +18,8 @@ struct RemoteLink {
         /// The conversation whose feed it is of.
         var conversation: String? {
             switch self {
-            case .event(.message(let id, _, _, _)), .event(.deleted(let id, _, _)): id
-            case .event(.record(let record, _, _, _, _)): record.id
+            case .event(.message(let id, _, _, _, _)), .event(.deleted(let id, _, _)): id
+            case .event(.record(let record, _, _, _, _, _)): record.id
             case .subscribed(let id, _), .rung(let id): id
             case .event, .subscribedList, .lapsed, .state: nil
             }
@@ -123,10 +123,10 @@ struct RemoteLink {
     func hears(_ event: FeedEvent) -> Bool {
         guard isUp else { return false }
         switch event {
-        case .message(let id, _, _, _), .deleted(let id, _, _), .typing(let id, _, _, _),
+        case .message(let id, _, _, _, _), .deleted(let id, _, _), .typing(let id, _, _, _),
             .read(let id, _, _):
             return acknowledged.contains(id)
-        case .record(let record, _, _, _, _): return acknowledged.contains(record.id)
+        case .record(let record, _, _, _, _, _): return acknowledged.contains(record.id)
         case .listed(let user, _, _): return acknowledgedLists.contains(user)
         }
     }

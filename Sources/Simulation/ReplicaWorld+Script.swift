@@ -56,6 +56,9 @@ extension ReplicaWorld {
         try connections.readSockets()
     }
 
+    /// The gateways' processes stand still, as under SIGSTOP.
+    package func standStill(_ milliseconds: Int64) { run.standStill(milliseconds) }
+
     package func hold(_ parts: Part...) { shell.script.held.formUnion(parts) }
 
     package func release(_ parts: Part...) throws(Violation) {
@@ -69,6 +72,21 @@ extension ReplicaWorld {
         try step()
         shell.script.held.insert(.answers)
         try pass()
+    }
+
+    /// Delivers one output of each feed that is held back.
+    package func hearOnce() throws(Violation) {
+        shell.script.held.remove(.feed)
+        shell.script.feed = 1
+        try step()
+        shell.script.feed = .max
+        shell.script.held.insert(.feed)
+    }
+
+    /// The origin acknowledges a write of the server API to the gateway.
+    package func noteWritten(_ written: Written, _ gateway: Int = 0) {
+        gateways[gateway].engine?.noteSent(
+            token: 1 << 63, .success(.messages([], at: written, isNew: true)))
     }
 
     /// Limits the origin's answers to this many messages.
@@ -114,6 +132,19 @@ extension ReplicaWorld {
         connections.send(
             client,
             clients[client].call("sendMessage", conversation) { $0.member("body", string: body) })
+    }
+
+    /// Has a client delete the message with this seq, without a turn.
+    package func delete(_ client: Int, _ seq: Int, of conversation: String = "c1") {
+        guard let id = origin.log(conversation)?.message(seq).id else { return }
+        connections.send(
+            client,
+            clients[client].call("deleteMessage", conversation) { $0.member("id", string: id) })
+    }
+
+    /// Has a client ask for a page, without a turn.
+    package func ask(_ client: Int, _ page: PageRequest, of conversation: String = "c1") {
+        connections.send(client, clients[client].fetch(conversation, page))
     }
 
     /// Edits or deletes the message with this seq.

@@ -16,7 +16,7 @@ package final class ReplicaWorld: Workload {
     let connections: Connections
     let shell: GatewayShell
     /// The gateway of each client's last connection.
-    private var homes: [Int: Int] = [:]
+    private(set) var homes: [Int: Int] = [:]
 
     var origin: Origin { backend.origin }
     var clients: [Client] { connections.clients }
@@ -101,8 +101,11 @@ package final class ReplicaWorld: Workload {
     ///   left, which the oracle must detect.
     package func damages(looks: Bool) { backend.damages(looks: looks) }
 
+    /// Writes to the origin, without a turn.
     @discardableResult
-    func perform(_ operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
+    package func perform(
+        _ operation: Operation, by caller: Caller
+    ) -> Result<Outcome, RequestError> {
         backend.perform(operation, by: caller)
     }
 
@@ -110,7 +113,11 @@ package final class ReplicaWorld: Workload {
 
     /// A turn: time passes, and everything due in it happens in random order.
     package func step() throws(Violation) {
+        let last = run.now
         run.pass(calm: 200)
+        if run.now.milliseconds - last.milliseconds > scenario.sync.linkDeadline {
+            for gateway in gateways { gateway.stoodStill() }
+        }
         for gateway in gateways { gateway.engine?.tick(at: run.now) }
         backend.tick()
         if !run.isCalm {
@@ -118,6 +125,7 @@ package final class ReplicaWorld: Workload {
             act()
             try goWrong()
             backend.damageSomething()
+            backend.forkSomething()
         }
         for gateway in run.random.shuffled(gateways) {
             shell.keepLink(gateway)

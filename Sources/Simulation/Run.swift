@@ -36,6 +36,9 @@ package final class Run {
             isCalm ? milliseconds : random.chance(2) ? 20_000 : random.number(1...400))
     }
 
+    /// Time passes without a turn: the processes stand still.
+    func standStill(_ milliseconds: Int64) { now.milliseconds += milliseconds }
+
     func count(_ fault: Fault) { injected[fault, default: 0] += 1 }
 
     /// Whether the fault strikes now.

@@ -25,6 +25,8 @@ package struct Script {
     var held: Set<Part> = []
     /// The most messages in a page of the origin.
     var clamp = Int.max
+    /// The most of a feed that comes in a turn.
+    var feed = Int.max
     /// The questions to the origin, oldest first.
     var asked: [HistoryQuery] = []
 }

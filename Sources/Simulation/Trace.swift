@@ -36,9 +36,9 @@ extension Query {
 extension FeedEvent {
     var line: String {
         switch self {
-        case .message(let id, let type, let message, let head):
+        case .message(let id, let type, let message, let head, _):
             "\(type) \(message.seq) of \(id), \(head.epoch) rev \(head.rev)"
-        case .record(let record, let head, let removed, let joined, let isNew):
+        case .record(let record, let head, let removed, let joined, let isNew, _):
             "record of \(record.id), \(head.epoch) rev \(head.rev), \(record.participants),"
                 + " removed \(removed), joined \(joined)\(isNew ? ", new" : "")"
         case .deleted(let id, let epoch, _): "end of \(id), \(epoch)"
@@ -117,13 +117,16 @@ extension Gateway.Fetch.Subject {
 
     /// The conversation, if one answer must serve everyone who needs it.
     var shared: String? {
-        switch self {
-        case .history(.changes(let conversation, _, _, let limit, _)):
-            limit > 1 ? conversation : nil
-        case .history(.page(let conversation, let request)):
-            if case .seq = request.before, case .seq = request.after { conversation } else { nil }
-        case .history, .epochFork: nil
+        guard case .history(let query) = self else { return nil }
+        if case .changes(let conversation, _, _, let limit, _) = query.bare, limit > 1 {
+            return conversation
         }
+        if case .page(let conversation, let request) = query.bare,
+            case .seq = request.before, case .seq = request.after
+        {
+            return conversation
+        }
+        return nil
     }
 }
 
@@ -158,7 +161,7 @@ extension StoreWrite {
         case .stand(_, let head, let seen):
             "stand at \(head)\(seen.map { " seen \($0)" } ?? "")"
         case .hold(_, let places, let asOf): "hold \(places) as of \(asOf)"
-        case .changesFrom(_, let rev): "changes from \(rev)"
+        case .changesFrom(_, let rev, _): "changes from \(rev)"
         case .jump(_, _, let head): "jump to \(head)"
         case .trim: "trim"
         case .drop(let id): "drop \(id)"
@@ -166,9 +169,9 @@ extension StoreWrite {
     }
 }
 
-extension Turn.UpstreamEffect {
+extension UpstreamCall {
     /// Whether it only compares heads.
     var isVerification: Bool {
-        if case .fetch(_, .heads) = self { true } else { false }
+        if case .ask(.heads, _) = self { true } else { false }
     }
 }

@@ -11,16 +11,17 @@ extension World: TurnEffects {
 
     package func usage() -> ThreadUsage { clock.usage }
 
-    package func perform(_ effect: Turn.UpstreamEffect) throws(Violation) {
+    package func perform(_ call: UpstreamCall) throws(Violation) {
         effects += 1
         try require(effects < 10_000, "the turn does not come to its end")
-        switch effect {
-        case .perform(let token, let operation, let caller):
+        switch call {
+        case .perform(let operation, let caller, let token):
             let delay = !run.isCalm && run.random.chance(scenario.late) ? scenario.delay : 1
             late.writes.append((run.turn + run.random.number(0...delay), token, operation, caller))
         case .publish(let event):
             feed.append(.event(event), commit: origin.commit)
-        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch:
+        case .ask, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch,
+            .disconnect:
             throw Violation("a question for a log that lives elsewhere")
         }
     }

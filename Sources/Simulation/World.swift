@@ -74,7 +74,7 @@ package final class World {
         crowd = isCrowded ? Crowd(seed: seed) : nil
         engine = Engine(
             limits: pace?.limits(scenario.limits) ?? scenario.limits,
-            server: ServerIdentity(name: "gapless", version: "0"),
+            server: ServerIdentity(name: "gapless", version: "0", commit: "0"),
             authenticator: OpenDoor(), instance: "world", at: run.now)
         process = EngineProcess(place: 0)
         process.engine = engine

@@ -22,8 +22,8 @@ package final class ServiceLoop: @unchecked Sendable {
 
     /// Called at the end of each turn with any work.
     package var onTurnEnd: (() -> Void)?
-    /// Called on SIGTERM, SIGINT or SIGHUP. Must be set before `run()`, which then watches for
-    /// them.
+    /// Called on SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2. Must be set before `run()`, which
+    /// then watches for them; the last two would end the process otherwise.
     package var onSignal: ((Int32) -> Void)?
 
     package let eventLoop: EventLoop
@@ -182,7 +182,7 @@ package final class ServiceLoop: @unchecked Sendable {
     }
 
     private func watchSignals() {
-        for number in [SIGTERM, SIGINT, SIGHUP] {
+        for number in [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2] {
             watchers.append(
                 SignalWatcher(loop: self, number: number) { [unowned self] in onSignal?(number) })
         }

@@ -27,7 +27,7 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
     private var task: URLSessionWebSocketTask?
     private var number: UInt = 0
     private var alarm = 0
-    private var (isOpen, isPaused, isReading) = (false, false, false)
+    private var isOpen = false
 
     /// The system's clocks.
     public var now: Instant { SystemClock.now() }
@@ -111,13 +111,7 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
     public func abandon() {
         task?.cancel(with: .goingAway, reason: nil)
         task = nil
-        (isOpen, isPaused, isReading) = (false, false, false)
-    }
-
-    /// See `ClientTransport`.
-    public func pauseReading(_ isPaused: Bool) {
-        self.isPaused = isPaused
-        readOn()
+        isOpen = false
     }
 
     /// Runs one event as a turn of the loop; nothing after `stop`.
@@ -129,16 +123,14 @@ public final class URLSessionTransport: NSObject, ClientTransport, @unchecked Se
         }
     }
 
-    /// Receives one message at a time: unread ones stay with the peer.
+    /// Receives one message at a time.
     private func readOn() {
-        guard isOpen, !isPaused, !isReading, let task else { return }
-        isReading = true
+        guard isOpen, let task else { return }
         task.receive { [weak self] result in
             self?.turn { [weak self] client in
                 guard let self, self.task === task, case .success(let message) = result else {
                     return
                 }
-                isReading = false
                 // The protocol has no binary frames.
                 if case .string(let text) = message { client.received(number, Array(text.utf8)) }
                 readOn()

@@ -7,21 +7,13 @@ import Wire
 /// of the log: decided on a view of the conversation, and written only if the record is still the
 /// same.
 extension SharedOrigin {
-    /// A change that only admins may make.
-    func administer(_ id: String, _ call: Call, _ change: RecordChange) {
+    func change(_ id: String, by operation: Operation, _ call: Call) {
+        guard let change = RecordChange(operation) else { return }
+        let needsAdmin = operation.needsAdmin(by: call.user)
         self.change(id, call, naming: change.named) { view throws(RequestError) in
-            try Self.requireAdmin(view, call)
+            if needsAdmin { try Self.requireAdmin(view, call) }
             return change
         }
-    }
-
-    func remove(_ users: [String], from id: String, _ call: Call) {
-        let change = RecordChange(leave: users)
-        // Users who remove only themselves leave; that needs no admin.
-        guard users.allSatisfy({ call.user?.isSameID($0) == true }) else {
-            return administer(id, call, change)
-        }
-        self.change(id, call, naming: users) { _ in change }
     }
 
     func leave(_ id: String, _ call: Call) {
@@ -33,25 +25,11 @@ extension SharedOrigin {
 
     func put(_ id: String, _ fields: ConversationFields, _ call: Call) {
         guard case .server = call.caller else {
-            let text = "conversation: only the server API may put one"
-            return finish(call, .failure(RequestError(.forbidden, text)))
+            return finish(call, .failure(.serverPuts))
         }
         var edit = RecordEdit(
             call: call, named: fields.participants == nil ? fields.admins ?? [] : nil,
-            decide: { view in
-                var change = RecordChange(
-                    title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields,
-                    ifRev: fields.ifRev)
-                if let participants = fields.participants {
-                    change.join = participants.map { NewParticipant(user: $0) }
-                    change.leave = view.users.excluding(participants)
-                }
-                if let admins = fields.admins {
-                    change.promote = admins
-                    change.demote = view.admins.excluding(admins)
-                }
-                return change
-            })
+            decide: { RecordChange(put: fields, users: $0.users, admins: $0.admins) })
         edit.absent = { [self] in insertPut(id, fields, call) }
         edit.mends = fields.participants != nil
         // `isNew` says whether a PUT made the conversation, not whether somebody joined it.
@@ -62,13 +40,46 @@ extension SharedOrigin {
         change(id, edit)
     }
 
+    /// Creates the conversation that a `put` did not find.
+    private func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
+        do throws(RequestError) {
+            // A missing conversation has no rev to compare.
+            if fields.ifRev != nil { throw .noConversation }
+            let said = try Description(put: fields).new(within: limits)
+            let members = try MembershipChange(of: fields, within: limits)
+            let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)
+            write(decided, of: id, call) { [self] result in
+                // Another PUT was faster: now it is a change.
+                if case .failure(.conversationTaken) = result { return put(id, fields, call) }
+                finish(call, result)
+            }
+        } catch {
+            finish(call, .failure(error))
+        }
+    }
+
+    func deleteConversation(_ id: String, _ call: Call, tries: Int = 0) {
+        view(id, for: call, naming: nil) { [self] result in
+            do throws(RequestError) {
+                let view = try result.get()
+                if let user = call.user, view.member(user)?.isAdmin != true {
+                    throw RequestError.adminsDelete
+                }
+                remove(id, view, call) { [self] in
+                    guard tries < Self.tryLimit else { return finish(call, .failure(.stale)) }
+                    deleteConversation(id, call, tries: tries + 1)
+                }
+            } catch {
+                finish(call, .failure(error))
+            }
+        }
+    }
+
     /// Admins change the record; if there are none, every participant may.
     private static func requireAdmin(_ view: StoredConversation, _ call: Call) throws(RequestError)
     {
         guard let user = call.user, view.member(user)?.isAdmin != true else { return }
-        guard view.admins.isEmpty else {
-            throw RequestError(.forbidden, "conversation: only its admins may do this")
-        }
+        guard view.admins.isEmpty else { throw .adminsOnly }
     }
 
     // MARK: deciding and writing
@@ -150,14 +161,6 @@ extension SharedOrigin {
                     return .success(view)
                 })
         }
-    }
-}
-
-extension [String] {
-    /// The strings that are not in `others`, compared as ids (byte by byte).
-    fileprivate func excluding(_ others: [String]) -> [String] {
-        let taken = Set(others.map(\.id))
-        return filter { !taken.contains($0.id) }
     }
 }
 

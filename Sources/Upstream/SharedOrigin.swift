@@ -14,9 +14,9 @@ struct OriginCall: Sendable {
     var user: String? { if case .user(let user) = caller { user } else { nil } }
 }
 
-/// An origin on a server that several gateways share. The gateway decides what a write of a record
-/// means, on a view of the conversation; the server checks that this view still holds (optimistic
-/// concurrency).
+/// An origin on a server that several gateways share. It does what `UpstreamCall` asks. The gateway
+/// decides what a write means, on a view of the conversation or message; the server checks that
+/// this view still holds (optimistic concurrency).
 protocol SharedOrigin: Upstream {
     typealias Call = OriginCall
 
@@ -27,21 +27,35 @@ protocol SharedOrigin: Upstream {
     var recordQueues: SerialQueues { get }
     var limits: LogLimits { get }
 
+    func subscribe(_ conversation: String)
+    func unsubscribe(_ conversation: String)
+    func subscribeList(of user: String)
+    func unsubscribeList(of user: String)
+    func publish(_ event: FeedEvent)
+    func disconnect(_ user: String, mayComeBack: Bool, token: UInt64)
     func ask(_ query: HistoryQuery, token: UInt64)
+    func forkEpoch(_ head: Head, conversation: String, token: UInt64)
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call)
-    func edit(_ id: String, _ edit: MessageEdit, of conversation: String, _ call: Call)
-    func delete(_ id: String, ifRev: Int?, of conversation: String, _ call: Call)
     func markRead(_ seq: Int, of conversation: String, _ call: Call)
     func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call)
     func findDistinct(
         _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError)
-    func deleteConversation(_ id: String, _ call: Call, tries: Int)
 
-    /// Creates the conversation that a `put` did not find.
-    func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call)
+    /// A message with the caller's role in the conversation, if the caller takes part; nil if there
+    /// is no such message.
+    func look(
+        _ id: String, in conversation: String, _ call: Call,
+        then: @escaping @Sendable (Result<SeenMessage?, RequestError>) -> Void)
 
-    /// Fails the call with this error, or with `not_found` if the caller does not take part.
-    func refuse(_ conversation: String, _ call: Call, _ error: RequestError)
+    /// Writes a message's new value and finishes the call, if what was seen of it still holds.
+    func write(
+        _ replacement: MessageReplacement, of seen: SeenMessage, in conversation: String,
+        _ call: Call, stale: @escaping @Sendable () -> Void)
+
+    /// Deletes a conversation and finishes the call, if the view still holds.
+    func remove(
+        _ id: String, _ view: StoredConversation, _ call: Call,
+        stale: @escaping @Sendable () -> Void)
 
     /// A conversation with the reader's read marker; the reader takes part in it.
     /// - Parameters:
@@ -61,12 +75,21 @@ protocol SharedOrigin: Upstream {
 extension SharedOrigin {
     func take(_ calls: [UpstreamCall]) {
         for call in calls {
-            switch call {
-            case .perform(let operation, let caller, let token):
-                Payer.$current.withValue(caller.payer) {
+            Payer.$current.withValue(call.payer) {
+                switch call {
+                case .perform(let operation, let caller, let token):
                     perform(operation, Call(caller: caller, token: token))
+                case .ask(let query, let token): ask(query, token: token)
+                case .forkEpoch(let head, let conversation, let token):
+                    forkEpoch(head, conversation: conversation, token: token)
+                case .subscribe(let conversation): subscribe(conversation)
+                case .unsubscribe(let conversation): unsubscribe(conversation)
+                case .subscribeList(let user): subscribeList(of: user)
+                case .unsubscribeList(let user): unsubscribeList(of: user)
+                case .publish(let event): publish(event)
+                case .disconnect(let user, let mayComeBack, let token):
+                    disconnect(user, mayComeBack: mayComeBack, token: token)
                 }
-            case .ask(let query, let token): ask(query, token: token)
             }
         }
     }
@@ -81,34 +104,17 @@ extension SharedOrigin {
             create(id, fields, isDistinct: isDistinct, call)
         case .findDistinct(let fields, let refusal): findDistinct(fields, call, otherwise: refusal)
         case .put(let id, let fields): put(id, fields, call)
-        case .deleteConversation(let id): deleteConversation(id, call, tries: 0)
+        case .deleteConversation(let id): deleteConversation(id, call)
         case .leave(let id): leave(id, call)
         case .markRead(let id, let seq): markRead(seq, of: id, call)
-        case .update(let id, let fields):
-            let change = RecordChange(
-                title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields,
-                ifRev: fields.ifRev)
-            administer(id, call, change)
-        case .addParticipants(let id, let users): administer(id, call, RecordChange(join: users))
-        case .removeParticipants(let id, let users): remove(users, from: id, call)
-        case .addAdmins(let id, let users): administer(id, call, RecordChange(promote: users))
-        case .removeAdmins(let id, let users): administer(id, call, RecordChange(demote: users))
+        case .update(let id, _), .addParticipants(let id, _), .removeParticipants(let id, _),
+            .addAdmins(let id, _), .removeAdmins(let id, _):
+            change(id, by: operation, call)
         }
     }
 
     func finish(_ call: Call, _ result: Result<Outcome, RequestError>) {
         outlet.deliver([.performed(token: call.token, result)])
         call.ended?()
-    }
-
-    /// The members of a new conversation.
-    func membership(of fields: ConversationFields) throws(RequestError) -> MembershipChange {
-        let change = RecordChange(
-            join: (fields.participants ?? []).map { NewParticipant(user: $0) },
-            promote: fields.admins ?? [])
-        var members = MembershipChange(change)
-        guard members.strangers.isEmpty else { throw .strangersCannotRule }
-        try members.hold(to: limits)
-        return members
     }
 }

@@ -6,7 +6,7 @@ import Wire
 /// A message as an origin on a server stores it: the numbers that the origin needs, and the content
 /// as one opaque JSON object. The reader builds the protocol's message object from it, so the
 /// origin need not know its shape.
-package struct StoredMessage {
+package struct StoredMessage: Sendable {
     var rev: Int
     var createdAt: Timestamp
     var editedAt: Timestamp?

@@ -42,22 +42,6 @@ package enum UpstreamOutput: Sendable {
     case state(UpstreamState)
 }
 
-/// A call of the loop that an upstream answers.
-package enum UpstreamCall: Sendable {
-    /// A write; answered by `performed` with the same token.
-    case perform(Operation, by: Caller, token: UInt64)
-    /// A question about history; answered by `answered` with the same token.
-    case ask(HistoryQuery, token: UInt64)
-
-    /// For fair queueing: the user who pays. Only writes have one.
-    var payer: Payer {
-        switch self {
-        case .perform(_, let caller, _): caller.payer
-        case .ask: .gateway
-        }
-    }
-}
-
 /// A chat backend as the gateway sees it: a feed of changes, a history to query, and a way to
 /// write. An implementation brings its own threads; calls come from the loop and never block, and
 /// all output goes to `deliver`, from any thread.
@@ -81,39 +65,11 @@ package protocol Upstream: AnyObject, Sendable {
     func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void)
 
     /// Takes all calls of one turn of the loop, in order, so that they can share round trips and a
-    /// commit. Other methods called in that turn may take effect first.
+    /// commit.
     func submit(_ calls: [UpstreamCall])
-
-    /// Subscribes to a conversation's feed; answered by `subscribed`, again in each generation,
-    /// until `unsubscribe`.
-    func subscribe(_ conversation: String)
-
-    /// Ends a subscription. A few events may still arrive.
-    func unsubscribe(_ conversation: String)
-
-    /// Subscribes to a user's list: conversations that enter or leave it. Like `subscribe`;
-    /// answered by `subscribedList`, except by an upstream whose feed can't break.
-    func subscribeList(of user: String)
-
-    /// Ends a subscription to a user's list.
-    func unsubscribeList(of user: String)
-
-    /// Starts a new epoch if the log lost what `head` shows: it is still in the epoch of `head`,
-    /// and ends below its rev or has another mark there. Otherwise does nothing, so neither a
-    /// second caller does harm nor one so far behind that the log no longer keeps a mark for that
-    /// rev. Answered by `answered` with the `heads` of this one conversation as they are then.
-    func forkEpoch(_ head: Head, conversation: String, token: UInt64)
 
     /// Whether users may also be connected to other gateways of this origin.
     var reachesOthers: Bool { get }
-
-    /// Has every other gateway of the origin disconnect a user, including gateways that are cut off
-    /// and return within an hour. Answered by `performed` with `done`, or `origin_unavailable` if
-    /// the origin can't be reached. Not to be called if `reachesOthers` is false.
-    func disconnect(_ user: String, mayComeBack: Bool, token: UInt64)
-
-    /// Publishes an event to all who watch the conversation; it may be lost.
-    func publish(_ event: FeedEvent)
 
     /// Applies these limits to writes from here on.
     func adopt(_ limits: LogLimits)
@@ -129,18 +85,6 @@ extension Upstream {
     package var reachesOthers: Bool { false }
 
     package var answersWithinCall: Bool { false }
-
-    package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {}
-
-    package func unsubscribe(_ conversation: String) {}
-
-    package func subscribeList(of user: String) {}
-
-    package func unsubscribeList(of user: String) {}
-
-    package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
-        submit([.ask(.heads([conversation]), token: token)])
-    }
 }
 
 /// The limits of writes. A reload sets them on the loop; the upstream's threads read them.

@@ -25,4 +25,20 @@ package struct UpstreamFaults: Sendable, Hashable {
     package var notificationQueue: Double?
 
     package init() {}
+
+    /// The trouble, and what to do about it.
+    package var advice: (what: String, remedy: String)? {
+        guard let trouble else { return nil }
+        guard let mark = trouble.firstRange(of: Self.toDo) else {
+            return (trouble, "Look at the origin and its log, and at the network on the way to it.")
+        }
+        let remedy = trouble[mark.upperBound...]
+        return (
+            String(trouble[..<mark.lowerBound]),
+            remedy.prefix(1).uppercased() + remedy.dropFirst() + "."
+        )
+    }
+
+    /// Stands between what a server said and what to do about it.
+    static let toDo = " To do: "
 }

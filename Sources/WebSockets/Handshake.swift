@@ -17,7 +17,7 @@ enum Handshake {
         guard let key = head.headers["sec-websocket-key"], isKey(key) else {
             throw HTTPRequestHead.Refusal(400, "Sec-WebSocket-Key is not 16 bytes in base64")
         }
-        guard head.contentLength == 0 else {
+        guard head.contentLength == 0, !head.isChunked else {
             throw HTTPRequestHead.Refusal(400, "an upgrade with a body")
         }
         var text = """

@@ -28,15 +28,10 @@ struct LibrarySocket {
         }
     }
 
-    /// The descriptor of a socket to which bytes go unchanged.
-    var plainDescriptor: Int32? { isPlain ? descriptor : nil }
-
     private static let noSignal = Int32(MSG_NOSIGNAL)
 
     /// The result of one write among many, if it was not sent completely.
     enum Outcome {
-        /// There was no socket.
-        case untried
         /// The library holds the rest of a write of this many bytes.
         case partial(Int)
         /// The connection is unusable.
@@ -47,19 +42,9 @@ struct LibrarySocket {
     /// directly: the library would make the same `send`, through ten functions and as many cache
     /// lines, all of which the previous send has evicted. What the kernel does not take goes
     /// through the library, as any other write.
-    /// - Parameter taken: the number of bytes that the kernel has taken already, or
-    ///   `SendRing.unknown`; nil where none were sent.
     /// - Returns: nil if everything was sent.
-    func write(_ bytes: UnsafeMutablePointer<UInt8>?, count: Int, taken: Int32?) -> Outcome? {
-        if taken == SendRing.unknown {
-            // Whatever it still takes must not come behind, or within, what is written next.
-            shutdown(descriptor, Int32(SHUT_RDWR))
-            return .failed
-        }
-        var sent = Int(taken ?? 0)
-        if isPlain, taken == nil {
-            sent = max(0, Glibc.send(descriptor, bytes, count, Self.noSignal))
-        }
+    func write(_ bytes: UnsafeMutablePointer<UInt8>?, count: Int) -> Outcome? {
+        let sent = isPlain ? max(0, Glibc.send(descriptor, bytes, count, Self.noSignal)) : 0
         let left = count - sent
         guard left > 0 else { return nil }
         guard lws_write(handle, bytes.map { $0 + sent }, left, LWS_WRITE_HTTP) >= 0 else {

@@ -79,10 +79,10 @@ package struct ServerLimits: Sendable, Hashable {
     package var keepAliveTimeout: Duration = .seconds(60)
     /// How long a response may wait while the peer takes no byte of it.
     package var stallTimeout: Duration = .seconds(30)
+    /// From the beginning of a response to its last byte, however the peer takes them.
+    package var answerTimeout: Duration = .seconds(120)
     /// From our close frame, or the last byte of a final response, to closing the socket.
     package var closeTimeout: Duration = .seconds(5)
-    /// Whether writes to many sockets go by io_uring, where the kernel has it.
-    package var usesRing = false
 
     package init() {}
 }

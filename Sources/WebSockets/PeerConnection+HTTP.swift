@@ -7,6 +7,8 @@ struct Exchange {
     var searched = 0
     /// Empty lines before the head.
     var emptyLines = 0
+    /// When all of a long answer must be written; nil for one without an end.
+    var answerEnds: Deadlines.Tick?
     /// The decoder of a chunked body.
     var chunks: ChunkedBody?
     var keepsAlive = true
@@ -105,14 +107,16 @@ extension PeerConnection {
         guard let method = HTTPMethod(rawValue: head.method) else {
             throw HTTPRequestHead.Refusal(405, "method not known")
         }
-        guard enterCount() else { return sendLast(.tooManyRequests(server.limits)) }
         let request = RequestHead(
             listener: listener.name, method: method, path: head.path, headers: head.headers,
-            hasBody: head.contentLength > 0 || head.isChunked)
-        switch server.delegate?.admit(request) {
+            hasBody: head.contentLength > 0 || head.isChunked, remoteAddress: remoteAddress)
+        guard let admission = server.delegate?.admit(request) else { return abandon() }
+        guard enterCount(isStranger: admission.isStranger) else {
+            return sendLast(.tooManyRequests(server.limits))
+        }
+        switch admission {
         case .accept(let limit, let isFree): try accept(head, limit: limit, isFree: isFree)
         case .refuse(let response): sendLast(response)
-        case nil: abandon()
         }
     }
 
@@ -181,6 +185,7 @@ extension PeerConnection {
             return
         }
         exchange.head = nil
+        exchange.answerEnds = Self.tick(after: server.limits.answerTimeout)
         phase = .responding
         var connection = exchange.keepsAlive ? (head.isCurrent ? nil : "keep-alive") : "close"
         if response.status == 426 { connection = connection.map { "\($0), Upgrade" } ?? "Upgrade" }
@@ -190,7 +195,7 @@ extension PeerConnection {
             body: isBodyless ? [] : response.body)
         guard phase != .dead else { return }
         if isBlocked {
-            setDeadline(server.limits.stallTimeout)
+            setDeadline(server.limits.stallTimeout, before: exchange.answerEnds)
         } else {
             responseDidEnd()
         }
@@ -246,6 +251,7 @@ extension PeerConnection {
         let isBodyless = exchange.head?.method == "HEAD" || !response.allowsBody
         exchange.head = nil
         exchange.keepsAlive = false
+        exchange.answerEnds = Self.tick(after: server.limits.answerTimeout)
         phase = .responding
         let upgrade = response.status == 426 ? "close, Upgrade" : "close"
         send(

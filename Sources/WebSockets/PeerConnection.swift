@@ -48,8 +48,8 @@ final class PeerConnection {
     var decoder: FrameDecoder
 
     private var gate = ReadGate()
-    /// Whether its request is among those that the server counts.
-    private var isCounted = false
+    /// Whether its request is among those that the server counts; as a stranger's, if it is true.
+    private var countedAsStranger: Bool?
     private var timer = Timer()
 
     /// The limit of the present phase, and the entry in the server's wheel of deadlines.
@@ -151,16 +151,19 @@ final class PeerConnection {
 
     /// Adds its request to the count of requests in flight.
     /// - Returns: false if the limit is reached.
-    func enterCount() -> Bool {
-        guard listener.countsRequests, !isCounted else { return true }
-        isCounted = server.requests.enter(limit: server.limits.httpConnections)
-        return isCounted
+    func enterCount(isStranger: Bool) -> Bool {
+        guard listener.countsRequests, countedAsStranger == nil else { return true }
+        guard
+            server.requests.enter(limit: server.limits.httpConnections, isStranger: isStranger)
+        else { return false }
+        countedAsStranger = isStranger
+        return true
     }
 
     func leaveCount() {
-        guard isCounted else { return }
-        isCounted = false
-        server.requests.leave()
+        guard let isStranger = countedAsStranger else { return }
+        countedAsStranger = nil
+        server.requests.leave(isStranger: isStranger)
     }
 
     // MARK: Out
@@ -206,7 +209,7 @@ final class PeerConnection {
         pushOutput()
         if isBlocked {
             if phase == .responding || phase == .streaming {
-                setDeadline(server.limits.stallTimeout)
+                setDeadline(server.limits.stallTimeout, before: exchange.answerEnds)
             }
         } else if phase != .dead {
             pauseReading(false)
@@ -300,17 +303,18 @@ final class PeerConnection {
     // MARK: Time
 
     /// Sets the deadline of the present phase; nil removes it.
-    func setDeadline(_ duration: Duration?) {
+    /// - Parameter end: where it lies at the latest.
+    func setDeadline(_ duration: Duration?, before end: Deadlines.Tick? = nil) {
         guard let duration else {
             timer.deadline = nil
             return
         }
-        let tick = Self.tick(after: duration)
+        let tick = min(Self.tick(after: duration), end ?? .max)
         timer.deadline = tick
         wake(at: tick)
     }
 
-    private static func tick(after duration: Duration) -> Deadlines.Tick {
+    static func tick(after duration: Duration) -> Deadlines.Tick {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         // Rounded up, plus one for the tick that has already begun.

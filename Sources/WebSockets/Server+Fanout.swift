@@ -10,18 +10,40 @@ extension Server {
         unsent: (_ index: Int, _ bytes: Int) -> Void
     ) {
         loop.preconditionOnLoop()
-        gathered.removeAll()
+        gathered.removeAll(keepingCapacity: true)
         let isOneWrite = buffer.count <= VirtualHost.chunk
         for id in sockets { gathered.append(isOneWrite ? connections[id]?.idleSocket : nil) }
-        for (place, outcome) in gathered.write(&buffer) {
+        for (place, outcome) in writeToGathered(&buffer) {
             let index = sockets.startIndex + place
             guard let connection = connections[sockets[index]] else { continue }
             switch outcome {
-            case .untried: if send(sockets[index], &buffer) != .blocked { continue }
+            case nil: if send(sockets[index], &buffer) != .blocked { continue }
             case .failed: connection.abandon()
             case .partial(let bytes): connection.tookPart(of: bytes)
             }
             if connection.isBlocked { unsent(index, connection.unsentBytes) }
         }
+    }
+
+    /// Writes the whole buffer to each of the gathered sockets.
+    /// - Returns: the places that were not written completely, in order; the outcome is nil where
+    ///   there was no socket.
+    private func writeToGathered(
+        _ buffer: inout SendBuffer
+    ) -> [(place: Int, outcome: LibrarySocket.Outcome?)] {
+        let count = buffer.count
+        var others: [(place: Int, outcome: LibrarySocket.Outcome?)] = []
+        buffer.withBytes(from: 0) { bytes in
+            for place in gathered.indices {
+                guard let socket = gathered[place] else {
+                    others.append((place, nil))
+                    continue
+                }
+                if let outcome = socket.write(bytes, count: count) {
+                    others.append((place, outcome))
+                }
+            }
+        }
+        return others
     }
 }

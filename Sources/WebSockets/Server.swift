@@ -59,7 +59,7 @@ package final class Server: @unchecked Sendable {
     /// For bytes of the server's own (responses, control frames) and for remainders.
     var scratch = SendBuffer(capacity: VirtualHost.chunk)
     /// For `send` to many sockets.
-    @exclusivity(unchecked) var gathered: GatheredSends
+    @exclusivity(unchecked) var gathered: [LibrarySocket?] = []
     private var listening = Listening()
     var turn = TurnWork()
     private var time = Time()
@@ -124,7 +124,6 @@ package final class Server: @unchecked Sendable {
         self.limits = limits
         self.delegate = delegate
         connections = ConnectionTable(server: number)
-        gathered = GatheredSends(usesRing: limits.usesRing)
         if number == 0 {
             for listener in listeners { listening.acceptors.append(try Acceptor(listener)) }
         }

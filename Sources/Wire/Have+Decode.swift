@@ -19,14 +19,33 @@ extension Fields {
             runs: try have.runs())
     }
 
+    /// The change that an answer must not miss: the head of an earlier answer, or its `epoch`,
+    /// `rev` and `mark` alone; nil if there is none.
+    func atLeast() throws(RequestError) -> Head? {
+        guard let least = try fields("atLeast") else { return nil }
+        return try least.change()
+    }
+
+    /// The change that a head names, by the fields that tell it from every other.
+    package func change() throws(RequestError) -> Head {
+        Head(
+            epoch: try requiredLabel("epoch"), seq: 0,
+            rev: try requiredInteger("rev", in: 1...Self.largest),
+            mark: try requiredLabel("mark"))
+    }
+
     /// The fields of a head.
     private func head() throws(RequestError) -> Head {
-        guard let epoch = try label("epoch") else { throw missing("epoch", accepted: "a string") }
-        guard let mark = try label("mark") else { throw missing("mark", accepted: "a string") }
+        let (epoch, mark) = (try requiredLabel("epoch"), try requiredLabel("mark"))
         return Head(
             epoch: epoch, seq: try requiredInteger("seq", in: 0...Self.largest),
             rev: try requiredInteger("rev", in: 0...Self.largest), mark: mark,
             floor: try integer("floor", in: 1...Self.largest) ?? 1)
+    }
+
+    private func requiredLabel(_ name: String) throws(RequestError) -> String {
+        guard let label = try label(name) else { throw missing(name, accepted: "a string") }
+        return label
     }
 
     /// `[[low, high], …]`, ascending and disjoint; runs that touch are joined.

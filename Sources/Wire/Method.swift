@@ -1,4 +1,4 @@
-/// The methods of `protocol.md` 3, with their names in a frame.
+/// The methods of `protocol.md` 3 and 4, with their names in a frame.
 package enum Method: String, Sendable, CaseIterable {
     case connect, refresh
     case subscribeMessages, unsubscribeMessages

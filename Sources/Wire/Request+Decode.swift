@@ -1,7 +1,7 @@
 import Chat
 import JSON
 
-/// The params of each method: the table of `protocol.md` 3.
+/// The params of each method: `protocol.md` 3 and 4.
 extension Request {
     /// The range of `limit` for a list or a page.
     static let limits = 1...1000
@@ -10,7 +10,7 @@ extension Request {
     /// How many users one call may name.
     static let users = 1...1000
 
-    // House: one table, one case a method; a method without its row is no program.
+    // One table, one case a method; a method without its row is no program.
     static func decode(_ method: Method, _ params: Fields) throws(RequestError) -> Request {
         switch method {
         case .connect:

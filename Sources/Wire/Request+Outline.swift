@@ -16,37 +16,19 @@ extension Request {
 
         /// That of params that are not decoded, and may be such that no request can be.
         init(_ method: Method, _ params: Fields) {
-            switch method {
-            case .sendMessage, .editMessage, .deleteMessage:
-                self.init(
-                    method, in: try? params.id("conversation"), message: try? params.id("id"))
-            case .subscribeMessages, .unsubscribeMessages, .fetchConversation, .fetchMessages,
-                .fetchParticipants, .findBoundaries, .updateConversation, .deleteConversation,
-                .leaveConversation, .addParticipants, .removeParticipants, .addAdmins,
-                .removeAdmins, .markRead, .typing:
-                self.init(method, in: try? params.id("conversation"), message: nil)
-            case .connect, .refresh, .subscribeConversations, .unsubscribeConversations,
-                .fetchConversations, .createConversation:
-                self.init(method, in: nil, message: nil)
-            }
+            let isOfMessage = [.sendMessage, .editMessage, .deleteMessage].contains(method)
+            let isOfNone = [
+                .connect, .refresh, .subscribeConversations, .unsubscribeConversations,
+                .fetchConversations, .createConversation,
+            ].contains(method)
+            self.init(
+                method, in: isOfNone ? nil : try? params.id("conversation"),
+                message: isOfMessage ? try? params.id("id") : nil)
         }
     }
 
     package var outline: Outline {
         let row = row
-        return Outline(row.method, in: row.conversation, message: message)
-    }
-
-    private var message: String? {
-        switch self {
-        case .sendMessage(_, let content): content.id
-        case .editMessage(_, let id, _), .deleteMessage(_, let id, _): id
-        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .subscribeConversations,
-            .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
-            .fetchParticipants, .findBoundaries, .createConversation, .updateConversation,
-            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
-            .leaveConversation, .markRead, .typing:
-            nil
-        }
+        return Outline(row.method, in: row.conversation, message: row.message)
     }
 }

@@ -30,16 +30,23 @@ extension Request {
         package var limit: Int
         /// The client's claim of what it holds.
         package var have: Have?
+        /// The id of the message that it sends, edits or deletes.
+        package var message: String?
+        /// Whether the answer says how a conversation is, so that `atLeast` may name a change that
+        /// it must not miss.
+        package var readsLog: Bool
 
         fileprivate init(
             _ method: Method, _ kind: Kind, in conversation: String? = nil, limit: Int = 0,
-            have: Have? = nil
+            have: Have? = nil, message: String? = nil, readsLog: Bool = false
         ) {
             self.method = method
             self.kind = kind
             self.conversation = conversation
             self.limit = limit
             self.have = have
+            self.message = message
+            self.readsLog = readsLog
         }
     }
 
@@ -49,21 +56,28 @@ extension Request {
         case .connect: Row(.connect, .session)
         case .refresh: Row(.refresh, .session)
         case .subscribeMessages(let id, let have, let limit):
-            Row(.subscribeMessages, .subscription, in: id, limit: limit, have: have)
+            Row(
+                .subscribeMessages, .subscription, in: id, limit: limit, have: have,
+                readsLog: true)
         case .unsubscribeMessages(let id): Row(.unsubscribeMessages, .subscription, in: id)
         case .subscribeConversations(_, let limit):
             Row(.subscribeConversations, .subscription, limit: limit)
         case .unsubscribeConversations: Row(.unsubscribeConversations, .subscription)
         case .fetchConversations(let limit, _):
             Row(.fetchConversations, .twoPhaseRead, limit: limit)
-        case .fetchConversation(let id): Row(.fetchConversation, .twoPhaseRead, in: id)
+        case .fetchConversation(let id):
+            Row(.fetchConversation, .twoPhaseRead, in: id, readsLog: true)
         case .fetchMessages(let id, let page):
-            Row(.fetchMessages, .twoPhaseRead, in: id, limit: page.limit)
-        case .fetchParticipants(let id, _): Row(.fetchParticipants, .twoPhaseRead, in: id)
+            Row(.fetchMessages, .twoPhaseRead, in: id, limit: page.limit, readsLog: true)
+        case .fetchParticipants(let id, _):
+            Row(.fetchParticipants, .twoPhaseRead, in: id, readsLog: true)
         case .findBoundaries(let id, let have): Row(.findBoundaries, .read, in: id, have: have)
-        case .sendMessage(let id, _): Row(.sendMessage, .write, in: id)
-        case .editMessage(let id, _, _): Row(.editMessage, .write, in: id)
-        case .deleteMessage(let id, _, _): Row(.deleteMessage, .write, in: id)
+        case .sendMessage(let id, let content):
+            Row(.sendMessage, .write, in: id, message: content.id)
+        case .editMessage(let id, let message, _):
+            Row(.editMessage, .write, in: id, message: message)
+        case .deleteMessage(let id, let message, _):
+            Row(.deleteMessage, .write, in: id, message: message)
         case .createConversation: Row(.createConversation, .write)
         case .updateConversation(let id, _): Row(.updateConversation, .write, in: id)
         case .deleteConversation(let id): Row(.deleteConversation, .write, in: id)

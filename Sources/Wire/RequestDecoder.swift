@@ -61,6 +61,9 @@ package struct RequestFrame: Sendable {
     /// Whether the client accepts an answer from the cache first, for a two-phase method.
     package var takesCached: Bool { decodedContent.takesCached }
 
+    /// The change that the answer must not miss, for a method that reads a conversation.
+    package var atLeast: Head? { decodedContent.atLeast }
+
     /// Nil if there is no such method; of a frame that was decoded, also if it is no request.
     package var method: Method? {
         switch content {
@@ -81,6 +84,7 @@ package struct RequestFrame: Sendable {
 /// What a frame asks for.
 private struct DecodedRequest: Sendable {
     var takesCached = true
+    var atLeast: Head?
     var request: Result<Request, RequestError>
 }
 
@@ -114,7 +118,9 @@ private struct RequestText: Sendable {
             let beside = try frame.flag("cached")
             let request = try Request.decode(method.get(), params)
             return DecodedRequest(
-                takesCached: inParams ?? beside ?? true, request: .success(request))
+                takesCached: inParams ?? beside ?? true,
+                atLeast: request.row.readsLog ? try params.atLeast() : nil,
+                request: .success(request))
         } catch {
             return DecodedRequest(request: .failure(error))
         }

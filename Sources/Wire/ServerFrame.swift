@@ -36,7 +36,7 @@ package enum ServerFrame {
     }
 
     /// `{"event": "ping"}`, for a client that was sent nothing else.
-    package static let ping = event("ping") { _ in }
+    package static let ping = event(.ping) { _ in }
 
     // MARK: Messages
 
@@ -47,7 +47,7 @@ package enum ServerFrame {
         head: Head, open: Bool
     ) -> [UInt8] {
         let size = deltas.reduce(320) { $0 + $1.message.json.count + 64 }
-        return event("messages", capacity: size) {
+        return event(.messages, capacity: size) {
             $0.member("conversation", string: conversation)
             $0.key("deltas")
             $0.deltas(deltas)
@@ -60,7 +60,7 @@ package enum ServerFrame {
     package static func gap(
         conversation: String, gaps: [Gap], prev: Int, asOf: Int, head: Head, open: Bool
     ) -> [UInt8] {
-        event("gap") {
+        event(.gap) {
             $0.member("conversation", string: conversation)
             $0.key("gaps")
             $0.gaps(gaps)
@@ -72,7 +72,7 @@ package enum ServerFrame {
     package static func conversation(
         _ record: Record, prev: Int, asOf: Int, head: Head, open: Bool
     ) -> [UInt8] {
-        event("conversation") {
+        event(.conversation) {
             $0.key("conversation")
             $0.record(record, isEvent: true)
             $0.stream(prev: prev, asOf: asOf, head: head, open: open)
@@ -81,7 +81,7 @@ package enum ServerFrame {
 
     /// The log was recreated or rewound: the subscription has ended.
     package static func reset(conversation: String, head: Head) -> [UInt8] {
-        event("reset") {
+        event(.reset) {
             $0.member("conversation", string: conversation)
             $0.member("head", head: head)
         }
@@ -91,7 +91,7 @@ package enum ServerFrame {
     package static func unsubscribed(
         conversation: String, reason: UnsubscribeReason
     ) -> [UInt8] {
-        event("unsubscribed") {
+        event(.unsubscribed) {
             $0.member("conversation", string: conversation)
             $0.member("reason", string: reason.rawValue)
         }
@@ -103,7 +103,7 @@ package enum ServerFrame {
     package static func conversations(
         _ type: DeltaType, _ record: Record, lastMessage: EncodedMessage?, head: Head
     ) -> [UInt8] {
-        event("conversations", capacity: 512 + (lastMessage?.json.count ?? 0)) {
+        event(.conversations, capacity: 512 + (lastMessage?.json.count ?? 0)) {
             $0.conversationDelta(type) {
                 $0.conversation(record, lastMessage: lastMessage, head: head, isEvent: true)
             }
@@ -112,7 +112,7 @@ package enum ServerFrame {
 
     /// A conversation has left the receiver's list.
     package static func conversationRemoved(_ id: String) -> [UInt8] {
-        event("conversations") {
+        event(.conversations) {
             $0.conversationDelta(.deleted) {
                 $0.beginObject()
                 $0.member("id", string: id)
@@ -125,7 +125,7 @@ package enum ServerFrame {
 
     /// A read marker moved.
     package static func read(conversation: String, user: String, seq: Int) -> [UInt8] {
-        event("read") {
+        event(.read) {
             $0.member("conversation", string: conversation)
             $0.member("user", string: user)
             $0.member("seq", int: seq)
@@ -134,7 +134,7 @@ package enum ServerFrame {
 
     /// The gateway's own connection to the backend changed.
     package static func upstream(state: UpstreamState, since: Timestamp) -> [UInt8] {
-        event("upstream") {
+        event(.upstream) {
             $0.member("state", string: state.rawValue)
             $0.member("since", moment: since)
         }
@@ -143,7 +143,7 @@ package enum ServerFrame {
     /// The user's unread totals.
     /// - Parameter open: there may be changes that are not counted.
     package static func unread(_ total: UnreadTotal, open isOpen: Bool) -> [UInt8] {
-        event("unread") {
+        event(.unread) {
             $0.member("messages", int: total.messages)
             $0.member("conversations", int: total.conversations)
             $0.open(isOpen)
@@ -154,7 +154,7 @@ package enum ServerFrame {
     package static func typing(
         conversation: String, user: String, state: TypingState, at: Timestamp
     ) -> [UInt8] {
-        event("typing") {
+        event(.typing) {
             $0.member("conversation", string: conversation)
             $0.member("user", string: user)
             $0.member("state", string: state.rawValue)
@@ -165,18 +165,18 @@ package enum ServerFrame {
     /// The connection is about to be closed.
     /// - Parameter reconnectIn: the client's own slot, in milliseconds.
     package static func goaway(reconnectIn: Int, reason: String) -> [UInt8] {
-        event("goaway") {
+        event(.goaway) {
             $0.member("reconnectIn", int: reconnectIn)
             $0.member("reason", string: reason)
         }
     }
 
     private static func event(
-        _ name: String, capacity: Int = 256, _ fields: (inout JSONWriter) -> Void
+        _ name: EventName, capacity: Int = 256, _ fields: (inout JSONWriter) -> Void
     ) -> [UInt8] {
         var json = JSONWriter(capacity: capacity)
         json.beginObject()
-        json.member("event", string: name)
+        json.member("event", string: name.rawValue)
         fields(&json)
         json.endObject()
         return json.bytes
@@ -218,6 +218,12 @@ extension JSONWriter {
         if let current = error.current { member("current", raw: current) }
         endObject()
     }
+}
+
+/// The events of `protocol.md` 5, with their names in a frame.
+package enum EventName: String, Sendable, CaseIterable {
+    case messages, gap, conversation, reset, unsubscribed, conversations
+    case read, upstream, unread, typing, goaway, ping
 }
 
 /// Why a subscription has ended, other than by the client's request.

@@ -1,7 +1,7 @@
 import GaplessClient
 
 /// A bot: it answers in each conversation that it takes part in, also what was said while it was
-/// not connected. Arguments: the gateway's URL, and a file in which it keeps where it stands.
+/// not connected. Arguments: the gateway's URL, and a file in which it keeps what it has not sent.
 let arguments = CommandLine.arguments.dropFirst()
 var options = ChatClient.Options()
 options.store = arguments.dropFirst().first
@@ -13,12 +13,13 @@ let client = try ChatClient(url: url, options: options) { _ in .user("bot") }
     return text.hasPrefix("!echo ") ? String(text.dropFirst(6)) : nil
 }
 
-@Sendable func serve(_ conversation: String) async {
-    for await update in client.subscribeMessages(conversation: conversation) {
-        guard let frame = update.frame else { continue }
-        for delta in frame.deltas where delta.type == .inserted && delta.message.author != "bot" {
-            if let text = delta.message.body.flatMap(answer) { client.send(text, to: conversation) }
-        }
+@Sendable func serve(_ conversation: Conversation) async throws {
+    let place = conversation.lastReadSeq ?? 0
+    for try await message in client.everyMessage(in: conversation.id, after: place)
+    where message.author != "bot" {
+        guard let text = message.body.flatMap(answer) else { continue }
+        // Of the id of the question, so that it is answered once.
+        client.send(text, to: conversation.id, id: "re-\(message.id)")
     }
 }
 
@@ -26,7 +27,7 @@ client.connect()
 var served: Set<String> = []
 client.subscribeConversations { _, news in
     for conversation in news.list where served.insert(conversation.id).inserted {
-        Task { await serve(conversation.id) }
+        Task { try await serve(conversation) }
     }
 }
 for await state in client.connectionStates() { print(state) }

@@ -19,6 +19,15 @@ HOLD = """method => {
     for (const [socket, text] of held) if (socket.readyState === 1) socket.send(text);
   };
 }"""
+#: Says as a user, by a connection of its own, that everything up to a place was read.
+MARK_READ = """async ([user, conversation, seq]) => {
+  const { ChatClient } = await import('/gapless.js');
+  const url = `ws://${location.host}/v1/ws`;
+  const client = new ChatClient({ url, credentials: () => ({ user }) });
+  await new Promise((resolve) => { client.pubsub.onConnect(resolve); client.open(); });
+  await client.connection.request('markRead', { conversation, seq });
+  client.close();
+}"""
 WALK = pathlib.Path(__file__).with_name("walk.js").read_text()
 
 
@@ -74,6 +83,10 @@ class ChatPage:
         """Scrolls up (-1) or down (1) to the end; what was seen on the way, see `walk.js`."""
         return self.page.evaluate(WALK, {
             "direction": direction, "step": step, "newest": newest, "patience": PATIENCE})
+
+    def mark_read(self, conversation, seq):
+        """The user has read up to here on another machine."""
+        self.page.evaluate(MARK_READ, [self.user, conversation, seq])
 
     def reveal(self, share):
         """Goes to a place of the conversation by the bar that shows what is held."""

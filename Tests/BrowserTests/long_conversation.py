@@ -21,7 +21,11 @@ class LongConversationTestCase(BrowserTestCase):
             cls.conversation, "bob", *(f"Message {n}" for n in range(1, cls.length + 1)))
 
     def open_long(self, user="alice", **more):
-        """A page of a user who has it open, at its newest message."""
-        page = self.open(user, self.conversation, **more)
+        """A page of a user who has read it, and has it open at its newest message."""
+        page = self.open(user, **more)
+        page.expect_live()
+        page.mark_read(self.conversation, self.length)
+        page.page.goto(
+            f"http://{self.gateway.address}/?user={user}&conversation={self.conversation}")
         expect(page.message(f"Message {self.length}")).to_be_in_viewport()
         return page

@@ -1,5 +1,6 @@
 """The demonstration, as `make run` starts it: each button, and a counter that stays equal."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -38,6 +39,34 @@ AT_REST = """() => {
   const { sent, onTheWay, missing } = demonstration.ledger();
   return demonstration.alice.conversation.phase === 'live' && onTheWay === 0
     && sent > 0 && missing === MISSING;
+}"""
+
+#: A row of alice's says that something is missing, or, after a restore, gone.
+SAYS = """name => {
+  const [row, words] = name === 'restore'
+    ? ['.restored', /^The log (was restored to \\d\\d:\\d\\d|began anew)/]
+    : ['.tail', /^(\\d+ m|M)essages? (is|are|may be) missing|^\\d+ messages? ha(s|ve) not come/];
+  const element = document.querySelector(`#alice ${row}`);
+  return element.checkVisibility() && words.test(element.textContent);
+}"""
+#: And the list beside it says that nothing is, while it is judged by who knows.
+HIDES = "() => document.querySelector('.verdict').textContent.startsWith('It looks whole: ')"
+#: What must be seen this soon after a button was pressed, in milliseconds.
+SOON = 10_000
+
+#: Boxes of the drawing that are wider than it, and words that are wider than their boxes.
+CLIPPED = """() => {
+  const { viewBox: { baseVal: view } } = document.querySelector('.diagram');
+  const clipped = [];
+  for (const group of document.querySelectorAll('.diagram [data-node]')) {
+    const { x, y, width, height } = group.querySelector('rect').getBBox();
+    if (x - 1 < view.x || x + width + 1 > view.x + view.width || y - 1 < view.y
+      || y + height + 1 > view.y + view.height) clipped.push(group.dataset.node);
+    for (const text of group.querySelectorAll('text')) {
+      if (text.getComputedTextLength() > width - 8) clipped.push(text.textContent);
+    }
+  }
+  return clipped;
 }"""
 
 
@@ -94,7 +123,8 @@ class DemoTests(unittest.TestCase):
         connection = http.client.HTTPConnection(self.ports["DEMO_ADDRESS"], timeout=START)
         connection.request(
             method, path, None if body is None else json.dumps(body), {"X-API-Key": key})
-        return json.loads(connection.getresponse().read())
+        with contextlib.closing(connection):
+            return json.loads(connection.getresponse().read())
 
     def wait(self, condition):
         self.page.wait_for_function(condition, timeout=PATIENCE)
@@ -124,8 +154,32 @@ class DemoTests(unittest.TestCase):
                 break
         kept = {tuple(each) for each in said}
         self.assertEqual([], [row for row in rows if tuple(row) not in kept])
+        self.assert_books(len(said))
         # Chromium says so when it can't open what was cut, killed or stopped.
         self.assertEqual([], [text for text in self.complaints if UNREACHABLE not in text])
+
+    def assert_books(self, count):
+        """Every place of the log is in one column of the books: held, missing, on its way to alice,
+        or not loaded. `count` is how many there were, a moment ago."""
+        self.wait(f"""() => {{
+          const {{ held, missing, onTheWay, unasked }} = demonstration.ledger();
+          window.counted = held + missing + onTheWay + unasked;
+          return window.counted >= {count};
+        }}""")
+        counted = self.page.evaluate("() => window.counted")
+        newest = self.ask("GET", "/v1/conversations/demo/messages?limit=1&order=desc")
+        self.assertLessEqual(counted, newest["messages"][0]["seq"])
+
+    def visit(self):
+        """Opens the page once more, as on another day."""
+        self.page.goto(self.page.url)
+        self.wait("() => window.demonstration?.alice?.isAtPresent")
+        self.wait("() => demonstration.naive()?.lines > 0")
+        restored = self.page.locator("#alice .restored")
+        if restored.is_visible():
+            restored.get_by_role("button", name="Dismiss").click()
+        self.assertFalse(self.page.evaluate(SAYS, "restore"))
+        self.page.evaluate(WATCH)
 
     def press_kill(self):
         before = self.page.evaluate("() => demonstration.state.gateways[0].pid")
@@ -173,6 +227,24 @@ class DemoTests(unittest.TestCase):
         self.picture("restored")
         self.assert_true()
 
+    def test_each_button_shows_what_is_missing_on_the_first_and_the_fifth_visit(self):
+        self.begin(DEMO_UPSTREAM="redis")
+        for number in range(1, 6):
+            self.visit()
+            if number not in (1, 5):
+                continue
+            for name in ("cut", "slow", "kill", "origin", "restore"):
+                with self.subTest(button=name, visit=number):
+                    self.press(name)
+                    self.page.wait_for_function(SAYS, arg=name, timeout=SOON)
+                    self.page.wait_for_function(HIDES, timeout=SOON)
+                    self.picture(f"{name}-{number}")
+                    if name in ("cut", "slow", "origin"):
+                        self.press(name)
+                    self.wait("() => demonstration.alice.isAtPresent")
+                    self.assert_true()
+                    self.visit()
+
     def test_two_gateways_share_a_postgres(self):
         self.begin(DEMO_UPSTREAM="postgres")
         self.wait("() => demonstration.naive().lines > 0")
@@ -191,6 +263,24 @@ class DemoTests(unittest.TestCase):
         self.wait("() => demonstration.naive().ghosts > 0")
         self.settle()
         self.assert_true()
+
+    def test_history_that_nobody_asked_for_is_not_missing_and_no_box_is_clipped(self):
+        self.begin(DEMO_UPSTREAM="embedded")
+        self.wait("() => demonstration.naive().lines > 0")
+        # More than a page begins with.
+        messages = [{"author": "bob", "body": f"Earlier {n}"} for n in range(300)]
+        self.ask("POST", "/v1/conversations/demo/messages", messages)
+        self.page.reload()
+        self.wait("() => window.demonstration?.alice?.conversation.phase === 'live'")
+        self.wait("() => demonstration.ledger()?.sent > 0")
+        ledger = self.page.evaluate("() => demonstration.ledger()")
+        self.assertEqual(0, ledger["missing"])
+        self.assertEqual(ledger["sent"], ledger["held"])
+        self.assertLess(ledger["sent"], 300)
+        for width in (1280, 1440, 1920):
+            self.page.set_viewport_size({"width": width, "height": 860})
+            self.assertEqual([], self.page.evaluate(CLIPPED), width)
+            self.picture(f"at-{width}")
 
     def test_what_was_said_is_there_at_the_next_start(self):
         live = "/v1/conversations/ubuntu-live/messages"

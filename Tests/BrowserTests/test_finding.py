@@ -73,7 +73,7 @@ class FindingTests(BrowserTestCase):
         expect(people).to_have_count(4)
         alice.dialog.get_by_role("button", name="Remove: dora").click()
         expect(people).to_have_count(3)
-        expect(alice.page.locator(".people-button")).to_have_text("3 people")
+        expect(alice.page.locator(".people-button")).to_have_text("alice, bob and carol")
         alice.dialog.get_by_role("button", name="Make admin: bob").click()
         expect(people.filter(has_text="bob")).to_contain_text("admin")
         alice.dialog.get_by_label("Title").fill("Better plans")

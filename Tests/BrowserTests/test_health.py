@@ -90,10 +90,10 @@ class HealthTests(BrowserTestCase):
         alice = self.captured(self.open_elsewhere())
         since = "2026-11-20T10:00:00.000Z"
         self.hear(alice, event="upstream", state="offline", since=since)
-        self.assert_says(alice, "Origin offline", "The gateway can't reach the chat's origin")
+        self.assert_says(alice, "Log offline", "The gateway can't reach the chat's log")
         self.picture(alice, "no-origin")
         self.hear(alice, event="upstream", state="syncing", since=since)
-        self.assert_says(alice, "Catching up", "is reading from the chat's origin what it missed")
+        self.assert_says(alice, "Catching up", "is reading from the chat's log what it missed")
         self.hear(alice, event="upstream", state="online", since=since)
         alice.expect_live()
         expect(alice.notice).to_be_hidden()

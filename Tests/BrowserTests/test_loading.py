@@ -18,7 +18,7 @@ from gateway import PATIENCE, PROGRAM, REPOSITORY, Gateway
 from playwright.sync_api import expect
 from tcp_proxy import TCPProxy
 
-SOURCES = REPOSITORY / "Sources/Browser"
+PAGE = REPOSITORY / "Sources/Page"
 #: Of a page with a hundred messages, over the network: requests, and bytes of them all.
 MOST_REQUESTS, MOST_BYTES = 8, 80_000
 #: Ways to the gateway: the delay of an answer in milliseconds, and bits a second.
@@ -52,9 +52,9 @@ class LoadingTests(unittest.TestCase):
         self.gateway.say("room", "bob", *(f"Message {number}" for number in range(1, 101)))
         self.complaints = []
 
-    def bundle(self, sources=SOURCES):
+    def bundle(self, page=PAGE):
         subprocess.run(
-            [REPOSITORY / "deploy/bundle-page", self.folder / "gapless-page", sources], check=True)
+            [REPOSITORY / "deploy/bundle-page", self.folder / "gapless-page", page], check=True)
 
     def open(self):
         context = chromium().new_context(locale="en-GB", timezone_id="UTC", **DESK)
@@ -201,7 +201,7 @@ class LoadingTests(unittest.TestCase):
         self.wait_until_kept(page)
         # What is kept of the first version must not come back.
         newer = self.folder / "newer"
-        shutil.copytree(SOURCES, newer)
+        shutil.copytree(PAGE, newer)
         index = newer / "index.html"
         index.write_text(index.read_text().replace("<noscript>", "<p id='newer'></p><noscript>"))
         self.gateway.kill()

@@ -36,7 +36,7 @@ class LongConversationTests(LongConversationTestCase):
             self.assertEqual((LENGTH, []), (seen["seen"], seen["missing"]))
             self.assertLess(seen["mostRows"], 150)
             # Where it began and where it went are both rounded to pixels; a row has twenty and more.
-            self.assertLess(seen["drift"], 2)
+            self.assertLess(seen["drift"], 2, seen["notices"])
             self.picture(alice, f"100000-{name}")
         alice.page.get_by_role("button", name="What this page holds").click()
         expect(alice.page.locator(".truth .summary")).to_contain_text("of 100,000 messages")

@@ -282,6 +282,21 @@ class OutageTests(OperatorTestCase):
         self.assert_accessible(page, "outage")
         self.start_redis()
         expect(page.locator("#upstream")).to_contain_text("online", timeout=WAIT)
+        # What is shown once a second is shown once.
+        rows = page.locator("#notices tbody tr").count()
+        shown = page.evaluate("""async () => {
+          const { fill } = await import('./tables.js');
+          const table = document.querySelector('#notices');
+          const row = (text) => ({ key: 'one', cells: [text] });
+          const counts = [];
+          for (let time = 0; time < 3; time += 1) {
+            fill(table, [row('first'), row('second'), { key: 'two', cells: ['third'] }]);
+            counts.push([...table.tBodies[0].rows].map((each) => each.cells[0].textContent).join());
+          }
+          return counts;
+        }""")
+        self.assertGreater(rows, 0)
+        self.assertEqual(["first,second,third"] * 3, shown)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,27 @@
 """What counts as read: what was on the screen, and nothing else."""
 
+import re
 import unittest
 
 from browser import UNREACHABLE, BrowserTestCase
 from gateway import path
 from playwright.sync_api import expect
 
-#: Says as a user, by a connection of its own, that everything up to a place was read.
-MARK_READ = """async ([user, conversation, seq]) => {
-  const { ChatClient } = await import('/gapless.js');
-  const url = `ws://${location.host}/v1/ws`;
-  const client = new ChatClient({ url, credentials: () => ({ user }) });
-  await new Promise((resolve) => { client.pubsub.onConnect(resolve); client.open(); });
-  await client.connection.request('markRead', { conversation, seq });
-  client.close();
-}"""
 #: Makes the page believe that it is hidden, or shown again.
 HIDE = """isHidden => {
   Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
   document.dispatchEvent(new Event('visibilitychange'));
 }"""
 TOP_OF = "row => row.getBoundingClientRect().top"
+#: How many messages of a list are on the screen as a whole, and at least in part.
+ON_SCREEN = """scroller => {
+  const { top, bottom } = scroller.getBoundingClientRect();
+  const rows = [...scroller.querySelectorAll('.message')].map((row) => row.getBoundingClientRect());
+  return [
+    rows.filter((row) => row.top >= top && row.bottom <= bottom).length,
+    rows.filter((row) => row.bottom > top && row.top < bottom).length,
+  ];
+}"""
 
 
 class ReadingTests(BrowserTestCase):
@@ -41,9 +42,16 @@ class ReadingTests(BrowserTestCase):
         """The user has read up to here on another machine."""
         other = self.open(user)
         other.expect_live()
-        other.page.evaluate(MARK_READ, [user, self.room, seq])
+        other.mark_read(self.room, seq)
         other.page.context.close()
         self.pages.remove(other)
+
+    def wait_read_by(self, user, seq):
+        for _ in range(100):
+            if self.read_by(user) == seq:
+                return
+            self.pages[-1].page.wait_for_timeout(50)
+        self.assertEqual(seq, self.read_by(user))
 
     def open_at_end(self, count):
         """A page of alice's that has read everything."""
@@ -61,13 +69,24 @@ class ReadingTests(BrowserTestCase):
         expect(alice.page.locator(".divider[data-unread]")).to_be_in_viewport()
         expect(alice.message("Line 201")).to_be_in_viewport()
         missed = alice.page.locator(".missed")
-        expect(missed).to_contain_text("500 unread messages")
+        # What is seen is not counted any more, there and in the list.
+        badge = alice.badge(self.room)
+        expect(badge).not_to_have_text("500")
+        expect(missed).to_contain_text(re.compile(r"^4\d\d unread messages"))
+        alice.page.wait_for_function("""() => {
+          const [pill, badge] = ['.missed span', '.conversations .badge'].map((name) => (
+            parseInt(document.querySelector(name).textContent, 10)
+          ));
+          return pill === badge;
+        }""")
         last = max(
             place for place, row in zip(alice.places(), alice.messages.element_handles())
             if row.evaluate("row => row.getBoundingClientRect().bottom <= innerHeight"))
-        expect(alice.badge(self.room)).not_to_have_text("500")
-        self.assertLessEqual(self.read_by("alice"), last)
-        self.assertGreater(self.read_by("alice"), 200)
+        read = 700 - int(missed.locator("span").text_content().split()[0])
+        self.assertLessEqual(read, last)
+        self.assertGreater(read, 200)
+        # And all that is not counted any more was marked read, and nothing else.
+        self.wait_read_by("alice", read)
         self.picture(alice, "unread-500")
         # At the end one has seen the end, and not what is between.
         alice.page.locator(".jump").click()
@@ -80,6 +99,39 @@ class ReadingTests(BrowserTestCase):
         expect(missed).to_be_hidden()
         expect(alice.badge(self.room)).to_be_hidden()
         self.assertEqual(700, self.read_by("alice"))
+
+    def test_opening_what_was_never_read_marks_only_what_is_seen(self):
+        self.said_by_bob(400)
+        alice = self.open("alice", self.room)
+        expect(alice.message("Line 400")).to_be_in_viewport()
+        pill = alice.page.locator(".missed span")
+        expect(pill).to_have_text(re.compile(r"^3\d\d unread messages$"))
+        # Those on the screen are seen, and no others.
+        whole, part = alice.scroller.evaluate(ON_SCREEN)
+        seen = 400 - int(pill.text_content().split()[0])
+        self.assertTrue(whole <= seen <= part, (whole, seen, part))
+        # What was read is told in the time of a request.
+        alice.page.wait_for_timeout(500)
+        self.assertEqual(0, self.read_by("alice"))
+        alice.page.get_by_role("button", name="Mark read").click()
+        expect(pill).to_be_hidden()
+        self.wait_read_by("alice", 400)
+
+    def test_the_pill_counts_anew_what_was_deleted_or_read_elsewhere(self):
+        self.said_by_bob(300)
+        self.read_before("alice", 100)
+        alice = self.open("alice", self.room)
+        alice.expect_live()
+        pill = alice.page.locator(".missed span")
+        expect(pill).to_contain_text("unread messages")
+        before = int(pill.text_content().split()[0])
+        self.read_before("alice", 200)
+        expect(pill).to_have_text("100 unread messages")
+        self.assertGreater(before, 100)
+        newest = self.gateway.call("GET", path(self.room, "messages") + "?limit=3")["messages"]
+        for message in newest:
+            self.gateway.call("DELETE", path(self.room, "messages", message["id"]))
+        expect(pill).to_have_text("97 unread messages")
 
     def test_a_marker_does_not_pass_what_is_missing(self):
         alice = self.open_at_end(100)

@@ -30,7 +30,7 @@ ATTACKS = [
 FOREIGN = (
     "#main img, li img, iframe, #main script, #main style, #main b, #sidebar b, [onload], "
     "[onmouseover]")
-INDEX = REPOSITORY / "Sources/Browser/index.html"
+INDEX = REPOSITORY / "Sources/Page/index.html"
 
 
 class SafetyTests(BrowserTestCase):
@@ -199,6 +199,36 @@ class TokenTests(BrowserTestCase):
         page.say("Written by bob")
         page.expect_messages(["Written by bob"])
         self.assertEqual(["Written by bob"], self.gateway.said(self.room))
+
+    def test_a_name_opens_nothing_that_a_token_brought(self):
+        self.gateway.converse(self.room, "alice")
+        self.gateway.say(self.room, "alice", "For alice alone")
+        page = self.open(None)
+        page.page.goto(
+            f"http://{self.gateway.address}/?token={self.token('alice')}&conversation={self.room}")
+        page.expect_live()
+        # Whose token it is is known from the second time on, and what it brings is kept.
+        page.page.reload()
+        page.expect_messages(["For alice alone"])
+        page.page.wait_for_function("""async (room) => {
+          const { MessageStore } = await import('/message-store.js');
+          const store = await MessageStore.open('alice');
+          const kept = await store.load(room);
+          store.close();
+          return kept !== null;
+        }""", arg=self.room)
+        tab = page.page.context.new_page()
+        tab.add_init_script("""
+          window.shown = false;
+          new MutationObserver(() => {
+            window.shown ||= document.body?.innerText.includes('For alice alone') ?? false;
+          }).observe(document, { subtree: true, childList: true, characterData: true });
+        """)
+        tab.goto(f"http://{self.gateway.address}/?user=alice&conversation={self.room}")
+        expect(tab.locator("dialog")).to_contain_text("The gateway says")
+        self.assertFalse(tab.evaluate("window.shown"))
+        page.page.reload()
+        page.expect_messages(["For alice alone"])
 
     def test_a_refused_token_is_asked_for_again(self):
         page = self.open(None)

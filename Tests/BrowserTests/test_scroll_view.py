@@ -123,6 +123,48 @@ class ScrollViewTests(BrowserTestCase):
           return pointed.getBoundingClientRect().top - before;""")
         self.assertLessEqual(abs(moved), 1)
 
+    def test_a_bar_that_comes_or_goes_above_the_view_moves_no_row(self):
+        more = f"t.view.updateItems(t.make({COUNT}, '').toSpliced(9, 0, ...t.make(99, 'new')));"
+        bars = {"alone": "", "and rows come at the same moment": more}
+        for name, meanwhile in bars.items():
+            with self.subTest(name):
+                moved = self.run_in_page(f"""
+                  t.reset();
+                  t.view.scrollToItem('50000', 'center');
+                  const top = () => t.view.row('50000').getBoundingClientRect().top;
+                  const before = top();
+                  const bar = document.createElement('div');
+                  bar.style.height = '34px';
+                  t.element.before(bar);
+                  t.element.style.height = '566px';
+                  {meanwhile}
+                  await t.frame();
+                  const withBar = top() - before;
+                  bar.remove();
+                  t.element.style.height = '600px';
+                  {meanwhile}
+                  await t.frame();
+                  return [withBar, top() - before];""")
+                for distance in moved:
+                    self.assertLessEqual(abs(distance), 1)
+
+    def test_a_view_that_moves_as_a_whole_takes_its_rows_along(self):
+        moved = self.run_in_page("""
+          t.reset();
+          t.view.scrollToItem('50000', 'center');
+          const before = t.distance(50000, 'top');
+          const bar = document.createElement('div');
+          bar.style.height = '34px';
+          t.element.before(bar);
+          t.element.style.height = '580px';
+          await t.frame();
+          const after = t.distance(50000, 'top');
+          bar.remove();
+          t.element.style.height = '600px';
+          await t.frame();
+          return after - before;""")
+        self.assertLessEqual(abs(moved), 1)
+
     def test_the_end_stays_in_view_while_it_is_in_view(self):
         self.assertEqual([True, True, False, True], self.run_in_page("""
           t.reset();

@@ -18,6 +18,15 @@ KEPT = """async ([user, conversation]) => {
   return kept;
 }"""
 
+#: The text of the last message of a conversation in the kept list, or undefined.
+LISTED = """async ([user, conversation]) => {
+  const { MessageStore } = await import('/message-store.js');
+  const store = await MessageStore.open(user);
+  const list = await store.loadList();
+  store.close();
+  return list?.records.find(({ id }) => id === conversation)?.lastMessage?.body;
+}"""
+
 #: What fetching gives in a library of its own on a page: each cached answer, the answer, the error.
 FETCH = """async ([user, conversation, isConnected]) => {
   const { ChatClient, MessageStore } = await import('/gapless.js');
@@ -66,12 +75,21 @@ class StoreTests(BrowserTestCase):
           }}
         }}""", [page.user, self.room])
 
+    def listed(self, page, body):
+        """Waits until the kept list has the conversation with this last message."""
+        page.page.evaluate(f"""async ([of, body]) => {{
+          while (await ({LISTED})(of) !== body) {{
+            await new Promise((resolve) => {{ setTimeout(resolve, 50); }});
+          }}
+        }}""", [[page.user, self.room], body])
+
     def test_a_reload_shows_what_was_held_before_the_gateway_answers(self):
         self.gateway.converse(self.room, "alice", "bob")
         self.gateway.say(self.room, "bob", "One", "Two", "Three")
         alice = self.open("alice", self.room)
         alice.expect_messages(["One", "Two", "Three"])
         self.kept(alice, 3)
+        self.listed(alice, "Three")
         haves, silent = [], []
 
         def socket_opened(socket):

@@ -182,7 +182,7 @@ class TalkingTests(BrowserTestCase):
             self.gateway.say(self.room, f"bob {len(time)}", "Hello", metadata={"time": time})
         expect(alice.messages).to_have_count(2)
         # What is no time is what anybody may have written.
-        expect(alice.page.locator(".logged")).to_have_text(["06:18 in its log"])
+        expect(alice.page.locator(".logged")).to_have_text(["06:18 originally"])
         self.picture(alice, "replayed")
         rows = alice.page.get_by_role("article", name=re.compile(r"^bob \d+, \d\d:\d\d$"))
         expect(rows).to_have_count(2)

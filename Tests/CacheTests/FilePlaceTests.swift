@@ -13,7 +13,7 @@ import Testing
         let scratch = try Scratch()
         let path = scratch.file()
         #expect(FileManager.default.createFile(atPath: path, contents: Data("a log".utf8)))
-        let place = try #require(FilePlace(path))
+        let place = try FilePlace(path, wait: .zero)
         let file = try #require(FileHandle(forWritingAtPath: path))
         let isDone = Atomic<Bool>(false)
         let looks = Atomic<Int>(0)

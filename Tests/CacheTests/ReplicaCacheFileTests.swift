@@ -122,14 +122,20 @@ import Wire
         }
         let store = try scratch.store()
         let reader = try Reader(store)
-        guard case .loaded(let loaded) = try reader.answer(.load(conversation: "c")) else { return }
+        guard case .loaded(let loaded) = try reader.answer(.load(conversation: "c")) else {
+            Issue.record("the conversation is not loaded")
+            return
+        }
         #expect(loaded.lastMessage?.json == Array("{\"seq\":1}".utf8))
         #expect(loaded.cached == nil, "the log itself has no holes")
         let have = Have(head: loaded.head, asOf: 2, runs: Coverage())
         guard
             case .catchUp(let read) = try reader.answer(
                 .catchUp(conversation: "c", have: have, limit: 10, bytes: .max))
-        else { return }
+        else {
+            Issue.record("no changes are read")
+            return
+        }
         #expect(read.tail.map(\.seq) == [1])
         #expect(try store.audit() == [])
     }
@@ -162,6 +168,8 @@ import Wire
         let replica = try ReplicaCache(store, retention: Retention())
         try replica.perform([Self.begin("a")] + Self.messages("a", 1...9), at: Self.now)
         #expect(try store.audit() == [])
+        // Until then nobody else may.
+        replica.stop()
         try Connection(path: scratch.file(), access: .readWrite).execute(damage)
         let findings = try store.audit()
         #expect(findings.contains { $0.contains(finding) }, "\(findings)")

@@ -1,10 +1,11 @@
-import Cache
 import Chat
 import Ports
 import SQLite
 import TestSupport
 import Testing
 import Wire
+
+@testable import Cache
 
 /// A replica in a file of its own, its model, and the origin that both are told of. What they say
 /// is compared by `ReplicaComparison`.
@@ -25,8 +26,6 @@ final class ReplicaWorld {
     var comparison = ReplicaComparison()
     private let scratch: Scratch
     private var open: Open?
-    /// Where the transactions are made to fail.
-    private let faults: Connection
 
     init(seed: UInt64) throws {
         origin = ReplicaOrigin(seed: seed)
@@ -40,27 +39,28 @@ final class ReplicaWorld {
             }
         model = ReplicaModel(retention: retention)
         open = try Self.open(scratch, retention)
-        faults = try Connection(path: scratch.file(), access: .readWrite)
-        try faults.execute(
-            """
-            CREATE TABLE fault (kind INTEGER NOT NULL);
-            INSERT INTO fault VALUES (0);
-            CREATE TRIGGER fault1 BEFORE INSERT ON coverage WHEN (SELECT kind FROM fault) = 1
-                BEGIN SELECT raise(ABORT, 'injected'); END;
-            CREATE TRIGGER fault2 BEFORE INSERT ON message WHEN (SELECT kind FROM fault) = 2
-                BEGIN SELECT raise(ROLLBACK, 'injected'); END;
-            CREATE TRIGGER fault3 AFTER UPDATE ON conversation WHEN (SELECT kind FROM fault) = 3
-                BEGIN SELECT raise(FAIL, 'injected'); END;
-            CREATE TRIGGER fault4 AFTER DELETE ON coverage WHEN (SELECT kind FROM fault) = 4
-                BEGIN SELECT raise(FAIL, 'injected'); END;
-            """)
     }
+
+    /// What makes transactions fail: the replica's connection alone may write, and has these beside
+    /// the file.
+    private static let faults = """
+        CREATE TEMP TABLE fault (kind INTEGER NOT NULL);
+        INSERT INTO fault VALUES (0);
+        CREATE TEMP TRIGGER fault1 BEFORE INSERT ON main.coverage
+            WHEN (SELECT kind FROM fault) = 1 BEGIN SELECT raise(ABORT, 'injected'); END;
+        CREATE TEMP TRIGGER fault2 BEFORE INSERT ON main.message
+            WHEN (SELECT kind FROM fault) = 2 BEGIN SELECT raise(ROLLBACK, 'injected'); END;
+        CREATE TEMP TRIGGER fault3 AFTER UPDATE ON main.conversation
+            WHEN (SELECT kind FROM fault) = 3 BEGIN SELECT raise(FAIL, 'injected'); END;
+        CREATE TEMP TRIGGER fault4 AFTER DELETE ON main.coverage
+            WHEN (SELECT kind FROM fault) = 4 BEGIN SELECT raise(FAIL, 'injected'); END;
+        """
 
     private static func open(_ scratch: Scratch, _ retention: Retention) throws -> Open {
         let store = try scratch.store(origin: "redis")
-        return Open(
-            store: store, replica: try ReplicaCache(store, retention: retention),
-            reader: try Reader(store))
+        let replica = try ReplicaCache(store, retention: retention)
+        try replica.connection.execute(faults)
+        return Open(store: store, replica: replica, reader: try Reader(store))
     }
 
     func file() throws -> Open { try #require(open) }
@@ -102,6 +102,7 @@ final class ReplicaWorld {
             expect(try fails(writes + [contradiction]), "a contradiction is refused")
         } else if origin.chance(3) {
             let kind = Int.random(in: 1...4, using: &origin.random)
+            let faults = try file().replica.connection
             try faults.execute("UPDATE fault SET kind = \(kind)")
             let hasFailed = try fails(writes)
             try faults.execute("UPDATE fault SET kind = 0")

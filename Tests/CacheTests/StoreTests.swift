@@ -98,6 +98,50 @@ import Testing
         #expect(refusal(scratch.options()) == .newerVersion)
     }
 
+    /// One below 0 made the program trap, and 0 had the tables made once more.
+    @Test(arguments: [-3, 0]) func aFileOfNoVersionIsRefused(_ version: Int) throws {
+        do { _ = try scratch.store() }
+        try Connection(path: scratch.file(), access: .readWrite)
+            .execute("PRAGMA user_version = \(version)")
+        let before = try bytes()
+        #expect(refusal(scratch.options()) == .damaged)
+        #expect(throws: CacheError.self) { try Store.look(scratch.options()) }
+        #expect(try bytes() == before)
+    }
+
+    /// As the seventh version left it.
+    private func makeOld() throws {
+        do { _ = try scratch.store() }
+        try Connection(path: scratch.file(), access: .readWrite).execute(
+            """
+            DROP VIEW log;
+            DROP TABLE tail;
+            DROP TABLE place_by_id;
+            DROP TABLE place_by_rev;
+            DROP INDEX message_id;
+            DROP INDEX message_rev;
+            ALTER TABLE message DROP COLUMN touched;
+            CREATE UNIQUE INDEX message_id ON message (cid, id);
+            CREATE INDEX message_rev ON message (cid, rev);
+            PRAGMA user_version = 7;
+            """)
+    }
+
+    @Test func aFileThatIsRefusedIsNotMigrated() throws {
+        try makeOld()
+        let before = try bytes()
+        #expect(refusal(scratch.options(origin: "redis")) == .otherOrigin)
+        #expect(try bytes() == before)
+        #expect(!FileManager.default.fileExists(atPath: scratch.file() + "-wal"))
+    }
+
+    @Test func aMigrationIsSaid() throws {
+        try makeOld()
+        let migration = try #require(try scratch.store().migration)
+        #expect(migration == (from: 7, to: 8))
+        #expect(try scratch.store().migration == nil)
+    }
+
     @Test func aDatabaseOfAnotherProgramIsRefusedAndKept() throws {
         do {
             try Connection(path: scratch.file(), access: .readWrite)

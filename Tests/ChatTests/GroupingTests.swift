@@ -14,8 +14,7 @@ import Testing
 
     @Test(arguments: vectors) func hasTheRowsThatTheVectorSays(_ vector: TimelineVector) {
         var timeline = Timeline(
-            conversation: "c", numbering: vector.numbering,
-            reader: vector.value["reader"].string)
+            conversation: "c", reader: vector.value["reader"].string)
         var grown = Grouping(of: timeline, by: Self.category)
         for step in vector.value["steps"].array ?? [] {
             grown.apply(vector.step(step, &timeline), of: timeline)
@@ -72,7 +71,7 @@ import Testing
             let page = Timeline.Page(
                 .initial, of: "c", messages: messages(1...count), limit: count + 1)
             _ = timeline.apply(page)
-            timeline.setRead(upTo: .seq(count / 2))
+            timeline.setRead(upTo: count / 2)
             let clock = ContinuousClock()
             var grouping = Grouping(of: timeline, by: Self.category)
             let rebuild = clock.measure { grouping = Grouping(of: timeline, by: Self.category) }

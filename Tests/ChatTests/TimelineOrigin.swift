@@ -4,15 +4,13 @@ import TestSupport
 /// The truth that a timeline is tested against: one conversation, its messages as they are now, and
 /// a feed that tells of its changes or fails to.
 struct TimelineOrigin {
-    let numbering: Timeline.Numbering
     private(set) var messages: [Message] = []
     private(set) var rev = 0
     /// Whether the message before the next one was told of.
     var isChained = true
     private var clock = 0
 
-    init(_ numbering: Timeline.Numbering, count: Int, _ random: inout SplitMix64) {
-        self.numbering = numbering
+    init(count: Int, _ random: inout SplitMix64) {
         for _ in 0..<count { append(&random) }
     }
 
@@ -20,20 +18,19 @@ struct TimelineOrigin {
 
     /// Writes a message, and tells of it with what the event proves.
     @discardableResult
-    mutating func append(_ random: inout SplitMix64) -> (delta: MessageDelta, covers: Coverage?) {
+    mutating func append(_ random: inout SplitMix64) -> (delta: MessageDelta, covers: Coverage) {
         let before = head
         rev += 1
         // Several may have one moment: then their ids decide, which rise too.
         clock += Int.random(in: 0...2, using: &random)
-        let step = numbering == .ordered ? Int.random(in: 1...3, using: &random) : 1
-        let seq = numbering == .unnumbered ? nil : before + step
+        let seq = before + 1
         let message = Message(
-            id: "m\(10_000 + rev)", conversation: "c", seq: seq, rev: seq == nil ? nil : rev,
+            id: "m\(10_000 + rev)", conversation: "c", seq: seq, rev: rev,
             author: Int.random(in: 0..<3, using: &random) == 0 ? "me" : "alice",
             body: Int.random(in: 0..<2, using: &random) == 0 ? "event" : "text",
             createdAt: Timestamp(milliseconds: Int64(clock)))
         messages.append(message)
-        let covers = seq.map { Coverage(isChained ? before + 1 : $0, $0) }
+        let covers = Coverage(seq, seq)
         return (MessageDelta(type: .inserted, via: .live, message: message), covers)
     }
 
@@ -42,7 +39,7 @@ struct TimelineOrigin {
         guard let at = messages.indices.randomElement(using: &random) else { return nil }
         guard !messages[at].isDeleted else { return nil }
         rev += 1
-        if numbering != .unnumbered { messages[at].rev = rev }
+        messages[at].rev = rev
         messages[at].editedAt = Timestamp(milliseconds: Int64(clock + rev))
         messages[at].body = Int.random(in: 0..<2, using: &random) == 0 ? "event" : "text"
         if Int.random(in: 0..<3, using: &random) == 0 { messages[at] = messages[at].tombstone }
@@ -50,14 +47,13 @@ struct TimelineOrigin {
         return MessageDelta(type: type, via: .live, message: messages[at])
     }
 
-    /// Reads a page, as the gateway does (it says what it proves) or by the page rule.
+    /// Reads a page, as the gateway does: it says what it proves.
     func page(
-        _ kind: Timeline.Page.Kind, limit: Int, isGateway: Bool, _ random: inout SplitMix64
+        _ kind: Timeline.Page.Kind, limit: Int, _ random: inout SplitMix64
     ) -> Timeline.Page? {
         var range = 0..<messages.count
         switch kind {
         case .initial, .around:
-            if !isGateway, kind == .initial { break }
             let at = Int.random(in: 0...messages.count, using: &random)
             range = max(0, at - limit)..<min(messages.count, at + limit)
         case .latest: break
@@ -68,13 +64,8 @@ struct TimelineOrigin {
             guard let at = index(of: anchor) else { return nil }
             range = at + 1..<min(messages.count, at + 1 + limit)
         }
-        if kind == .latest || kind == .initial && !isGateway {
-            range = max(0, messages.count - limit)..<messages.count
-        }
+        if kind == .latest { range = max(0, messages.count - limit)..<messages.count }
         let found = Array(messages[range]).shuffled(using: &random)
-        guard isGateway, numbering != .unnumbered else {
-            return Timeline.Page(kind, of: "c", messages: found, limit: limit)
-        }
         let more = Timeline.HasMore(
             before: range.lowerBound > 0, after: range.upperBound < messages.count)
         var page = Timeline.Page(

@@ -19,23 +19,22 @@ import Testing
         var late: [Timeline.Page] = []
         var isFed = true
 
-        init(_ numbering: Timeline.Numbering, seed: UInt64) {
+        init(seed: UInt64) {
             self.seed = seed
             random = SplitMix64(seed: seed)
             let count = Int.random(in: 0...14, using: &random)
-            origin = TimelineOrigin(numbering, count: count, &random)
-            timeline = Timeline(conversation: "c", numbering: numbering, reader: "me")
-            timeline.setRead(upTo: .seq(Int.random(in: 0...8, using: &random)))
+            origin = TimelineOrigin(count: count, &random)
+            timeline = Timeline(conversation: "c", reader: "me")
+            timeline.setRead(upTo: Int.random(in: 0...8, using: &random))
             grouping = Grouping(of: timeline, by: categories)
         }
 
         mutating func chance(_ part: Int) -> Bool { Int.random(in: 0..<part, using: &random) == 0 }
     }
 
-    @Test(arguments: Timeline.Numbering.allCases)
-    func anyInterleavingGivesTheTruthCutToTheCoverage(_ numbering: Timeline.Numbering) throws {
-        for seed in UInt64(1)...3_400 {
-            var world = World(numbering, seed: seed)
+    @Test func anyInterleavingGivesTheTruthCutToTheCoverage() throws {
+        for seed in UInt64(1)...6_800 {
+            var world = World(seed: seed)
             for _ in 0..<8 {
                 let before = world.timeline
                 let changes = Self.step(&world)
@@ -86,16 +85,13 @@ import Testing
     private static func page(
         _ kind: Timeline.Page.Kind, _ world: inout World
     ) -> Timeline.Changes {
-        let isGateway = world.origin.numbering != .unnumbered
         let limit = Int.random(in: 1...5, using: &world.random)
-        guard
-            var page = world.origin.page(
-                kind, limit: limit, isGateway: isGateway, &world.random)
-        else { return .init() }
+        guard var page = world.origin.page(kind, limit: limit, &world.random) else {
+            return .init()
+        }
         page.generation = world.timeline.generation
         page.isCached = world.chance(8)
-        // Only where changes are numbered can an old page be told from a new one.
-        if isGateway, world.chance(4) {
+        if world.chance(4) {
             world.late.append(page)
             return .init()
         }
@@ -136,7 +132,6 @@ import Testing
 
     private static func interrupt(_ world: inout World) -> Timeline.Changes {
         world.isFed.toggle()
-        if world.isFed { world.timeline.resumeFeed() } else { world.timeline.breakFeed() }
         return .init()
     }
 
@@ -147,38 +142,26 @@ import Testing
         let items = timeline.items
         let held = items.indices.filter { timeline.isHeld(at: $0) }.map { items[$0] }
         let truth = world.origin.messages
-        if world.origin.numbering == .unnumbered {
-            for run in timeline.runs where !run.items.isEmpty {
-                guard
-                    let low = truth.firstIndex(where: { $0.id == items[run.items.lowerBound].id }),
-                    let high = truth.lastIndex(where: {
-                        $0.id == items[run.items.upperBound - 1].id
-                    })
-                else { throw TestFailure("seed \(world.seed): a run of nothing") }
-                try claim(Array(items[run.items]) == Array(truth[low...high]), world)
-            }
-        } else {
-            let covered = truth.filter { timeline.coverage.contains($0.seq ?? 0) }
-            try claim(held == covered, world)
-            let last = timeline.coverage.last ?? 0
-            if timeline.isLoaded, !timeline.hasMore.after, world.isFed, world.origin.isChained {
-                try claim(last >= world.origin.head, world)
-            }
-            try requireUnread(world)
-            let holes = Coverage(timeline.gaps.compactMap(\.places))
-            try claim(holes.intersection(timeline.coverage).isEmpty, world)
-            try claim(holes.contains(timeline.coverage.holes), world)
+        let covered = truth.filter { timeline.coverage.contains($0.seq ?? 0) }
+        try claim(held == covered, world)
+        let last = timeline.coverage.last ?? 0
+        if timeline.isLoaded, !timeline.hasMore.after, world.isFed, world.origin.isChained {
+            try claim(last >= world.origin.head, world)
         }
+        try requireUnread(world)
+        let holes = Coverage(timeline.gaps.map(\.places))
+        try claim(holes.intersection(timeline.coverage).isEmpty, world)
+        try claim(holes.contains(timeline.coverage.holes), world)
         if timeline.isLoaded, !timeline.hasMore.before, let oldest = truth.first {
-            let place = Place(oldest, in: timeline.numbering)
-            try claim(timeline.covered.low ?? .start <= .before(place), world)
+            let place = Place(oldest)
+            try claim(timeline.coverage.first ?? 0 <= place.number, world)
         }
     }
 
     /// Where all that may be unread is held, its number is right whatever happened before.
     private static func requireUnread(_ world: World) throws {
         let timeline = world.timeline
-        guard let read = timeline.counter.lastRead?.number, timeline.isLoaded, timeline.followsEnd,
+        guard let read = timeline.counter.lastRead, timeline.isLoaded, timeline.followsEnd,
             timeline.touchesEnd, world.isFed, world.origin.isChained
         else { return }
         guard timeline.coverage.contains(read + 1, world.origin.head) else { return }

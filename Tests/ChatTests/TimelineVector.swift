@@ -8,9 +8,6 @@ struct TimelineVector: Sendable, CustomTestStringConvertible {
     let value: JSONValue
     var name: String { value["name"].string ?? "" }
     var testDescription: String { name }
-    var numbering: Timeline.Numbering {
-        Timeline.Numbering(rawValue: value["numbering"].string ?? "") ?? .dense
-    }
 
     /// The cases of a file; none where it can't be read, which a test of their number tells.
     static func cases(of file: String) -> [TimelineVector] {
@@ -30,7 +27,7 @@ struct TimelineVector: Sendable, CustomTestStringConvertible {
     func message(_ item: JSONValue) -> Message {
         let id = item.int.map(String.init) ?? item["id"].string ?? ""
         let number = item["seq"].int ?? Int(id)
-        let seq = numbering == .unnumbered || item.object?["seq"] == .null ? nil : number
+        let seq = item.object?["seq"] == .null ? nil : number
         let second = item["at"].int ?? number ?? 0
         var message = Message(
             id: id, conversation: item["conversation"].string ?? "c", seq: seq,
@@ -76,15 +73,9 @@ extension TimelineVector {
             return timeline.trim(to: count, focus: focus)
         }
         if let read = step["read"].int {
-            let moment = Timestamp(milliseconds: Int64(read) * 1_000)
-            return timeline.setRead(
-                upTo: numbering == .unnumbered
-                    ? .message(createdAt: moment, id: String(read)) : .seq(read),
-                unread: step["unreadCount"].int)
+            return timeline.setRead(upTo: read, unread: step["unreadCount"].int)
         }
         if let index = step["view"].int { timeline.viewPassed(index) }
-        if step["breakFeed"].bool == true { timeline.breakFeed() }
-        if step["resumeFeed"].bool == true { timeline.resumeFeed() }
         return step["reset"].bool == true ? timeline.reset() : Timeline.Changes()
     }
 

@@ -33,6 +33,22 @@ import Wire
         #expect(holder.changes.places == Set(1...10).union(21...60))
     }
 
+    /// A view that has loaded more than the client keeps by itself.
+    @Test func whatComesStaysHoweverMuchIsLookedAt() {
+        var holder = holder(1...2_600)
+        for seq in 2_601...2_700 {
+            var frame = MessagesFrame(
+                asOf: seq + 1, head: Head(epoch: "e", seq: seq, rev: seq + 1, mark: "x"))
+            frame.prev = seq
+            frame.covers = Coverage(seq, seq)
+            frame.messages = [message(seq)]
+            holder.event(frame)
+            let dropped = holder.trim(to: 2_000, keeping: [[1, 2_600]])
+            #expect(dropped.isEmpty)
+        }
+        #expect(holder.runs == [[1, 2_700]] && holder.gaps.isEmpty)
+    }
+
     /// A store that lost rows: what they prove is gone with them.
     @Test func whatWasStoredWithoutAValueIsNotHeld() {
         let head = Head(epoch: "e", seq: 9, rev: 10, mark: "x")
@@ -41,6 +57,19 @@ import Wire
         #expect(holder.runs == [[1, 2], [4, 4], [8, 9]])
         #expect(holder.held.keys.sorted() == [1, 2, 4, 8, 9])
         #expect(holder.gaps.map(\.places) == [Coverage.Run(3, 3), Coverage.Run(5, 7)])
+    }
+
+    /// No frame names the gap between an old message that was changed and what is held.
+    @Test func theGapAboveAChangeBelowAllThatIsHeldIsNamedAtOnce() {
+        var holder = holder(50...52)
+        var edit = MessagesFrame(asOf: 54, head: Head(epoch: "e", seq: 52, rev: 54, mark: "y"))
+        edit.prev = 53
+        edit.covers = [[2, 2]]
+        edit.messages = [message(2)]
+        holder.event(edit)
+        #expect(holder.runs == [[2, 2], [50, 52]])
+        #expect(holder.gaps.map(\.places) == [Coverage.Run(3, 49)])
+        #expect(holder.gaps.map(\.cause) == [.cold])
     }
 
     @Test func aHoleBelowAPageThatLiesAboveTheHeadIsAGap() {
@@ -64,6 +93,19 @@ import Wire
         _ = window.take(.began(ConversationUpdate.Snapshot(holder)))
         #expect(window.timeline.coverage == [[1, 4], [10, 20]])
         #expect(window.gaps.map(\.places) == [Coverage.Run(5, 9)])
+    }
+
+    /// A window that opened on an empty log, and shows a message of one's own that is not held.
+    @Test func whoeverIsToldInShortTakesNoPlaceWithoutItsMessage() {
+        let empty = Head(epoch: "e", seq: 0, rev: 1, mark: "x")
+        var window = MessageWindow(conversation: "c", reader: "alice")
+        let nothing = Holder(Have(head: empty, asOf: 1, runs: []), values: [], record: nil)
+        _ = window.take(.began(ConversationUpdate.Snapshot(nothing)))
+        _ = window.take(.shown([message(2)]))
+        _ = window.take(.began(ConversationUpdate.Snapshot(holder(1...3))))
+        let rows = window.timeline.items.compactMap(\.seq)
+        #expect(window.timeline.coverage == Coverage(rows[0], 3))
+        #expect(rows == Array(rows[0]...3) && window.hasMore.before == (rows[0] > 1))
     }
 
     /// What the gateway lacks is not asked for until it stands at the present again: what it pushes

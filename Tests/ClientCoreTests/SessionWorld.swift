@@ -51,7 +51,8 @@ final class SessionWorld {
 
     private static func engine(_ scenario: Scenario, _ now: Timestamp) -> Engine {
         Engine(
-            limits: scenario.limits, server: ServerIdentity(name: "gapless", version: "0"),
+            limits: scenario.limits,
+            server: ServerIdentity(name: "gapless", version: "0", commit: "0"),
             authenticator: OpenDoor(), instance: "world", at: now)
     }
 
@@ -222,7 +223,8 @@ final class SessionWorld {
                     if let connection = person.connection { engine.closed(connection.session) }
                     person.connection = nil
                 case .tell(let conversation, let update): person.take(update, of: conversation)
-                case .answer, .tellList, .state, .save, .saveList: break
+                case .answer, .tellList, .state, .save, .saveList, .belongs, .unread, .settled:
+                    break
                 }
             }
         }
@@ -288,14 +290,15 @@ extension SessionWorld: TurnEffects {
 
     func usage() -> ThreadUsage { ThreadUsage(ran: moment().instant) }
 
-    func perform(_ effect: Turn.UpstreamEffect) {
-        switch effect {
-        case .perform(let token, let operation, let caller):
+    func perform(_ call: UpstreamCall) {
+        switch call {
+        case .perform(let operation, let caller, let token):
             let performed = origin.perform(operation, by: caller)
             for event in performed.events { feed.append(.event(event), commit: origin.commit) }
             feed.append(.performed(token: token, performed.result), commit: origin.commit)
         case .publish(let event): feed.append(.event(event), commit: origin.commit)
-        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch:
+        case .ask, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch,
+            .disconnect:
             preconditionFailure("a question for a log that lives elsewhere")
         }
     }

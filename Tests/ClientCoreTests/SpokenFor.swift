@@ -50,13 +50,14 @@ extension SpokenFor {
         try self.answer(try take(method).id, answer)
     }
 
-    mutating func connect() throws {
+    mutating func connect(inboundFrame: Int = 65_536) throws {
         session.open(now)
         session.wake(now)
         try turn()
         try answer(
             "connect",
             "\"result\":{\"user\":\"alice\",\"pingInterval\":25,"
+                + "\"limits\":{\"inbound_frame\":\(inboundFrame)},"
                 + "\"upstream\":{\"state\":\"online\"}}")
     }
 }

@@ -31,6 +31,11 @@ import Testing
             "c.json5:1: subscriptions: unknown key (did you mean limits.subscriptions?)"
         ),
         ("{zzz: 1}", "c.json5:1: zzz: unknown key"),
+        (
+            "{fanout: {io_uring: false}}",
+            "c.json5:1: fanout.io_uring: this key was removed"
+                + " (what io_uring saved was within the noise); delete it"
+        ),
         ("{log: 'debug'}", "c.json5:1: log: a section, not a key (keys: level, format)"),
         (
             "{log: {level: 'loud'}}",
@@ -72,7 +77,7 @@ import Testing
         ),
         (
             "{listen: {allowed_origins: ['https://a.example/']}}",
-            "c.json5:1: listen.allowed_origins: a list of 1 is not accepted"
+            "c.json5:1: listen.allowed_origins: \"https://a.example/\" is not accepted"
                 + " (accepted: a list, each of it an origin, such as https://chat.example.org)"
         ),
         (
@@ -152,6 +157,57 @@ import Testing
         #expect(problems.first?.hasPrefix(message) == true, "\(problems)")
     }
 
+    /// Settings that nothing uses, with what they lack.
+    @Test(
+        arguments: [
+            (
+                "{auth: {jwt: {secret_file: 'secret'}}}", [:],
+                "c.json5:1: auth.jwt.secret_file", "auth.mode jwt"
+            ),
+            (
+                "{}", ["upstream.redis.url": "redis://127.0.0.1:6379/0"],
+                "--set: upstream.redis.url", "upstream.kind redis"
+            ),
+            (
+                "{upstream: {kind: 'redis', postgres: {connections: 5}}}", [:],
+                "c.json5:1: upstream.postgres.connections", "upstream.kind postgres"
+            ),
+            (
+                "{upstream: {kind: 'redis', redis: {master: 'main'}}}", [:],
+                "c.json5:1: upstream.redis.master", "upstream.redis.sentinels"
+            ),
+            (
+                "{cache: {retain_age: '30d'}}", [:], "c.json5:1: cache.retain_age",
+                "upstream.kind redis or postgres"
+            ),
+            ("{}", ["demo.supervisor": "127.0.0.1:8002"], "--set: demo.supervisor", "demo.enabled"),
+        ] as [(String, [String: String], String, String)])
+    func whatIsGivenAndNotUsedStopsTheStart(
+        _ text: String, _ flags: [String: String], _ key: String, _ condition: String
+    ) throws {
+        let problems = try problems(text, flags)
+        #expect(
+            problems == ["\(key): not used without \(condition) (give that, or take this away)"])
+    }
+
+    @Test(arguments: [
+        ("{limitz: {}}", "c.json5:1: limitz: unknown key (did you mean limits?)"),
+        ("{limits: {connections: {}}}", "c.json5:1: limits.connections: an object is not accepted"),
+        (
+            "{listen: {allowed_origins: ['https://a', 'b/', 'c/']}}",
+            "c.json5:1: listen.allowed_origins: \"b/\" is not accepted"
+        ),
+    ])
+    func theWrongPartIsNamed(_ text: String, _ message: String) throws {
+        let problems = try problems(text, [:])
+        #expect(problems.count == 1)
+        #expect(problems.first?.hasPrefix(message) == true, "\(problems)")
+    }
+
+    @Test func aSectionMayBeEmpty() throws {
+        #expect(try problems("{limits: {}, listen: {tls: {}}}", [:]).isEmpty)
+    }
+
     @Test func anOpenGatewayForAllIsAllowedIfAsked() throws {
         let flags = ["listen.public": "0.0.0.0:8000", "auth.allow_insecure": "true"]
         #expect(try problems("{}", flags).isEmpty)
@@ -181,6 +237,18 @@ import Testing
         #expect(
             error?.description
                 == "GAPLESS_LOG_LEVLE: no key has this name (did you mean GAPLESS_LOG_LEVEL?)")
+    }
+
+    @Test func aVariableOfARemovedKeyIsNamed() {
+        let overrides = ConfigurationOverrides(
+            environment: ["GAPLESS_FANOUT_IO_URING": "true"])
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.load(file: nil, overrides: overrides)
+        }
+        #expect(
+            error?.description
+                == "GAPLESS_FANOUT_IO_URING: this key was removed"
+                + " (what io_uring saved was within the noise); delete it")
     }
 
     @Test func aSecretValueIsNotShown() throws {

@@ -1,4 +1,5 @@
 @testable import Configuration
+import Engine
 import Testing
 
 /// What is derived from the declarations of the keys: texts, and the rules of a reload.

@@ -118,7 +118,7 @@ import Testing
     @Test func versionIsOneLine() {
         let test = TestConsole()
         #expect(test.run("--version") == 0)
-        #expect(test.output == "\(Release.name) \(Release.version)\n")
+        #expect(test.output == "\(Release.name) \(Release.version) (\(Release.commit))\n")
     }
 
     @Test func aGeneratedTokenIsTakenByTheConfiguredVerifier() throws {

@@ -90,7 +90,11 @@ class Proxies(unittest.TestCase):
         return proxy
 
     def test_nginx(self):
-        self.judge("nginx")
+        proxy = self.judge("nginx")
+        # What is the server API to a gateway is none of the page, however it is spelled.
+        for path in ("/v1/conversations/ops/participants/..%2f..%2f..%2f..%2fx", "/v1/..%2fx"):
+            self.assertEqual(self.page(proxy, path), 403)
+        self.assertEqual(self.page(proxy, "/"), 200)
 
     def test_haproxy(self):
         proxy = self.judge("haproxy")

@@ -108,9 +108,9 @@ import Wire
         #expect(left(rig, session, from: 20_000) > 0)
     }
 
-    @Test func aSmallResumeCostsOne() {
+    @Test func aSmallResumeCostsOne() throws {
         let rig = rig(messages: 300, of: 2000)
-        guard let log = rig.origin.log("c1") else { return }
+        let log = try #require(rig.origin.log("c1"))
         let runs = (0..<20).map { "[\(2 * $0 + 1),\(2 * $0 + 1)]" }.joined(separator: ",")
         let head = log.head(asOf: 101)
         let place = #""epoch":"\#(head.epoch)","seq":\#(head.seq),"floor":1"#

@@ -77,6 +77,45 @@ import Wire
         #expect(twice.steps.contains { $0.what == "repeated" })
     }
 
+    @Test func anEditIsNoRepetition() {
+        let (rig, _) = watched()
+        let ann = rig.connect("ann")
+        rig.send(ann, 2, "sendMessage", #""conversation":"c1","id":"m1","body":"x""#)
+        rig.send(ann, 3, "editMessage", #""conversation":"c1","id":"m1","body":"y""#)
+        let edited = rig.explain(id: "m1")
+        #expect(edited.fate == .told && !edited.steps.contains { $0.what == "repeated" })
+        #expect(edited.steps.filter { $0.what == "committed" }.count == 2)
+    }
+
+    /// A write of many messages is one line in the life of each.
+    @Test(arguments: [nil, "m7"]) func aMessageOfAnArrayHasItsOwnLinesOnly(_ id: String?) {
+        let (rig, _) = watched()
+        let messages = (1...100).map { number in
+            NewMessage(
+                author: "ann",
+                content: MessageContent(id: number == 7 ? id : nil, body: "\(number)"))
+        }
+        rig.engine.noteSend(
+            .send(conversation: "c1", messages), token: 1 << 63, trace: "")
+        rig.engine.noteSent(
+            token: 1 << 63,
+            .success(
+                .messages(
+                    (1...100).map { Self.message($0, "m\($0)") },
+                    at: Written("c1", MachineSamples.head(101)), isNew: true)))
+        let one = rig.explain(id: "m7")
+        #expect(one.steps.map(\.what) == ["accepted", "committed"] && one.seq == 7)
+    }
+
+    @Test func nobodyIsYetToBeToldOfWhatIsNotThere() {
+        let (rig, _) = watched()
+        #expect(rig.explain(id: "nothing", origin: .none).fate == .unknown)
+        #expect(rig.explain(id: "nothing", origin: .none).readers.isEmpty)
+        let eve = rig.connect("eve")
+        rig.send(eve, 2, "sendMessage", #""conversation":"c1","id":"m1","body":"x""#)
+        #expect(rig.explain(id: "m1", origin: .none).readers.isEmpty)
+    }
+
     @Test func whatWasSentBeforeTheJournalBeginsIsKnownByItsRepetition() {
         let (rig, _) = watched()
         var content = MessageContent(body: "x")
@@ -91,7 +130,8 @@ import Wire
     @Test func committedAndNotToldOfIsAFateOfItsOwn() {
         let (rig, ben) = watched()
         let answer = Result<Outcome, RequestError>.success(
-            .messages([Self.message(7, "m7")], isNew: true))
+            .messages(
+                [Self.message(7, "m7")], at: Written("c1", MachineSamples.head(8)), isNew: true))
         rig.engine.noteSend(
             .send(
                 conversation: "c1",

@@ -6,7 +6,7 @@ import Wire
 
 @testable import Engine
 
-/// The shedding rules of `protocol.md` 5, one by one.
+/// The shedding rules of `protocol.md` 2, one by one.
 @Suite struct OutboxTests {
     static let now = Timestamp(milliseconds: 1_000_000)
 

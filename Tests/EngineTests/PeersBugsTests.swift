@@ -41,7 +41,7 @@ import Wire
         _ = world.questions()
         try world.release(.answers)
         let since = world.questions().compactMap { query -> Int? in
-            if case .changes(_, let since, _, _, _) = query { since } else { nil }
+            if case .changes(_, let since, _, _, _) = query.bare { since } else { nil }
         }
         #expect(since == [4])
         #expect(world.held(by: 0) == .init(asOf: 9, runs: [[1, 8]]))

@@ -29,14 +29,14 @@ extension [HistoryQuery] {
     /// Questions for messages or changes.
     var reads: Int {
         count {
-            switch $0 {
+            switch $0.bare {
             case .page, .changes: true
             case .conversation, .conversations, .conversationsSince, .listed, .message, .heads,
-                .participants:
+                .participants, .provided:
                 false
             }
         }
     }
 
-    var changes: Int { count { if case .changes = $0 { true } else { false } } }
+    var changes: Int { count { if case .changes = $0.bare { true } else { false } } }
 }

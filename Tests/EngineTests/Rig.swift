@@ -46,7 +46,7 @@ final class Rig {
 
     init(_ limits: Limits = Limits()) {
         engine = Engine(
-            limits: limits, server: ServerIdentity(name: "gapless", version: "0"),
+            limits: limits, server: ServerIdentity(name: "gapless", version: "0", commit: "0"),
             authenticator: Doorkeeper(), instance: "rig", at: now)
         turns = TurnRunner(engine, budget: ReadBudget(standing: .zero))
     }
@@ -260,9 +260,9 @@ extension Rig: TurnEffects {
 
     func usage() -> ThreadUsage { ThreadUsage(ran: instant) }
 
-    func perform(_ effect: Turn.UpstreamEffect) {
-        switch effect {
-        case .perform(let token, let operation, let caller):
+    func perform(_ call: UpstreamCall) {
+        switch call {
+        case .perform(let operation, let caller, let token):
             if isHoldingWrites {
                 writes.append((token, operation, caller))
             } else {
@@ -270,7 +270,8 @@ extension Rig: TurnEffects {
             }
         case .publish(let event):
             engine.feed(CollectionOfOne(event), at: now)
-        case .fetch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch:
+        case .ask, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch,
+            .disconnect:
             preconditionFailure("a question for a log that lives elsewhere")
         }
     }

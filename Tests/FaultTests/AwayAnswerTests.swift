@@ -168,8 +168,10 @@ extension Faults {
             try api.post(["author": "bob", "body": "3"], to: "c1")
             try api.remove("alice", from: "c3")
             let late = try alice.request("subscribeConversations", ["since": news["token"]])
-            #expect(late["open"].isNull && late["complete"] == true)
-            #expect(late["removed"].elements.contains("c3"))
+            // With Postgres no token outlives a start of the server: the list begins anew.
+            let goesOn = kind == .redis
+            #expect(late["open"].isNull && (late["complete"] == true) == goesOn)
+            #expect(late["removed"].elements.contains("c3") == goesOn)
             #expect(late["conversations"].elements.map { $0["id"] }.contains("c1"))
             #expect(!late["conversations"].elements.map { $0["id"] }.contains("c3"))
         }

@@ -46,7 +46,7 @@ extension Faults {
 
         private func expectWhole() throws {
             #expect(FileManager.default.fileExists(atPath: path + ".damaged-1"))
-            #expect(gateway.log.contains("put_aside"))
+            #expect(gateway.logs("put_aside"))
             try client.reconnect()
             let answer = try client.subscribe("c1")
             #expect(answer["reset"] == .null && answer["deltas"] == [])
@@ -86,7 +86,7 @@ extension Faults {
             let before = try Data(contentsOf: URL(fileURLWithPath: path))
             try origin.start(waits: false)
             #expect(try origin.waitForExit() == 1)
-            #expect(origin.log.contains("gapless backup"))
+            #expect(origin.logs("gapless backup"))
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
             #expect(!FileManager.default.fileExists(atPath: path + ".damaged-1"))
         }

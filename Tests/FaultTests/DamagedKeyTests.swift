@@ -187,7 +187,7 @@ private final class Story: DamageStory {
             }
         }
         if !isNamed { faults.append("health does not name it") }
-        for gateway in [near, far] where !gateway.log.contains("conversation c1 is damaged") {
+        for gateway in [near, far] where !gateway.logs("conversation c1 is damaged") {
             faults.append("the log of a gateway does not name it")
         }
         said.insert("health degraded, log names conversation and part")

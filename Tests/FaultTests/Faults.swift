@@ -33,6 +33,9 @@ import Testing
     /// The failovers of this run.
     static var failovers: [Failover] { named(Failover.allCases) }
 
+    /// The origins of this run whose lists lose their end.
+    static var listOrigins: [ListOrigin.Kind] { named(ListOrigin.Kind.allCases) }
+
     private static var isNamed: Bool {
         ProcessInfo.processInfo.environment["TEST_OUTAGE"] != nil
     }
@@ -42,7 +45,7 @@ import Testing
         // Copying a server can take a minute: those come in the long run, or by their names.
         let copying = [
             "killedOverTLS", "promoted", "primaryKilled", "primaryGoesOn", "backupRestored",
-            "copyTaken",
+            "copyTaken", "backup",
         ]
         return all.filter {
             name == nil ? isLong || !copying.contains("\($0)") : "\($0)" == name

@@ -28,6 +28,72 @@ extension Faults {
             return try clock.measure(work)
         }
 
+        /// A flush that hangs returns no error, so only its age says that nothing can be written.
+        @Test func aFlushThatHangsIsSeenEverywhere() throws {
+            let gateway = try GatewayProcess(settings: ["page.enabled": "false"])
+            let api = gateway.api()
+            try api.put("ops", ["participants": ["alice", "bob"]])
+            let alice = try gateway.client("alice")
+            _ = try Self.post(by: api)
+            let disk = try HungFlushes(
+                of: try #require(gateway.processID), for: .seconds(20))
+            let writer = Self.writer(gateway)
+            let isLost = Deadline.after(.seconds(15)).poll {
+                (try? gateway.health("/health/ready").status) == 503
+            }
+            #expect(isLost)
+            let health = try JSONValue(parsing: gateway.health().body)
+            #expect(health["status"].string == "down")
+            #expect(health["cache"]["writable"].bool == false)
+            #expect(health["troubles"].array?.first?["what"].string?.contains("disk") == true)
+            let metrics = try gateway.metrics()
+            #expect(metrics["gapless_cache_writable"] == 0)
+            #expect(metrics["gapless_status{status=\"down\"}"] == 1)
+            #expect(metrics["gapless_writes_under_way"] == 1)
+            #expect(gateway.logs("level=error event=\"cache can't be written\""))
+            // What is there is read.
+            let page = try alice.request(
+                "fetchMessages", ["conversation": "ops", "after": 0, "limit": 10])
+            #expect(page["messages"].array?.count == 1)
+            writer.end()
+            disk.mend()
+            _ = try writer.join()
+            let isBack = Deadline.after(.seconds(30)).poll {
+                (try? gateway.health("/health/ready").status) == 200
+            }
+            #expect(isBack)
+        }
+
+        /// A pipe of 4 KiB that nobody reads.
+        @Test func aLogThatNobodyReadsStopsNothing() throws {
+            let script = """
+                import fcntl, os, sys
+                reading, writing = os.pipe()
+                fcntl.fcntl(writing, 1031, 4096)
+                os.set_inheritable(reading, True)
+                os.dup2(writing, 2)
+                os.execvp(sys.argv[1], sys.argv[1:])
+                """
+            let gateway = try GatewayProcess(
+                settings: ["page.enabled": "false"],
+                launcher: ["python3", "-c", script])
+            // Each is refused, and a line of the log.
+            for name in 0..<90 {
+                let answer = try HTTPConnection(port: gateway.port).send(
+                    "GET", "/v1/ws",
+                    headers: [
+                        "Connection": "Upgrade", "Upgrade": "websocket",
+                        "Sec-WebSocket-Version": "13",
+                        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+                        "Origin": "https://elsewhere-\(name).example.com",
+                    ])
+                #expect(answer.status == 403)
+            }
+            #expect(try gateway.health("/health/ready").status == 200)
+            try gateway.api().put("ops", ["participants": ["alice", "bob"]])
+            #expect(try gateway.terminate() == 0)
+        }
+
         @Test func onOneCoreOthersAreAnsweredWhileTheDiskHangs() throws {
             let gateway = try GatewayProcess(
                 settings: ["page.enabled": "false"], launcher: GatewayProcess.onOneCore)

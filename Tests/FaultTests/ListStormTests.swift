@@ -35,9 +35,7 @@ extension Faults {
         /// A minute, so that `make faults` alone does it.
         @Test(.enabled(if: Faults.isLong)) func whoComesBackIsToldWhatChanged() throws {
             let redis = try RedisProcess(keeping: .nothing)
-            let new = try GatewayProcess(
-                settings: Faults.settings.merging(["upstream.redis.url": redis.url]) { $1 })
-            try fill(new)
+            let new = try filled(redis)
             let after = try cost(of: new, redis)
             report("this version", after)
             #expect(after.changed.allSatisfy { $0 > 0 && $0 < Self.listed / 10 })
@@ -48,18 +46,36 @@ extension Faults {
             // One batch for the list and its log, one for its conversations, one for those shown,
             // and what the gateway does to follow the list.
             #expect(after.reads < 40, "\(after.reads) batches a user")
-            new.kill()
-            guard let program = ProcessInfo.processInfo.environment["TESTED_OLD_PROGRAM"] else {
-                return
-            }
+        }
+
+        private static let oldProgram =
+            ProcessInfo.processInfo.environment["TESTED_OLD_PROGRAM"]
+
+        /// What it was before, to be read beside the figures of the test above.
+        @Test(
+            .enabled(if: Faults.isLong), .enabled(if: oldProgram != nil, "it names no program"))
+        func whoComesBackToTheOldProgramIsCounted() throws {
+            let redis = try RedisProcess(keeping: .nothing)
+            try filled(redis).kill()
             let old = try GatewayProcess(
                 settings: [
                     "upstream.kind": "redis", "upstream.redis.url": redis.url,
                     "limits.requests_per_second": "5000",
                 ], starts: false)
+            let program: String = try #require(Self.oldProgram)
             old.program = program
             try old.start()
-            report("0.1", try cost(of: old, redis))
+            let before = try cost(of: old, redis)
+            report("0.1", before)
+            #expect(before.bytes.count == Self.users)
+        }
+
+        /// A gateway of this version, and the lists of all users in its Redis.
+        private func filled(_ redis: RedisProcess) throws -> GatewayProcess {
+            let gateway = try GatewayProcess(
+                settings: Faults.settings.merging(["upstream.redis.url": redis.url]) { $1 })
+            try fill(gateway)
+            return gateway
         }
 
         private func fill(_ gateway: GatewayProcess) throws {

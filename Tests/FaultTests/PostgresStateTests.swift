@@ -250,7 +250,7 @@ extension Faults {
             let isNamed = try Deadline.standard.poll {
                 try watcher.client.pump()
                 try watcher.repeatRefused()
-                return gateway.log.contains("conversation c1 is damaged")
+                return gateway.logs("conversation c1 is damaged")
             }
             let naming = ContinuousClock.now - began
             #expect(isNamed, "\(gateway.log.suffix(1500))")
@@ -293,7 +293,7 @@ extension Faults {
                 let gateway = try gateway(url, starts: false)
                 try gateway.start(waits: false)
                 #expect(try gateway.waitForExit() == 1, "\(line)")
-                #expect(gateway.log.contains(line), "\(gateway.log)")
+                #expect(gateway.logs(line), "\(gateway.log)")
             }
             let late = try gateway(bare, starts: false)
             server.kill()

@@ -63,7 +63,7 @@ extension Faults {
                     && wrong.words.allSatisfy { trouble.contains($0) }
             }
             #expect(isNamed, "\(wrong.rawValue): \((try? gateway.health().text) ?? "no health")")
-            for word in wrong.words { #expect(gateway.log.contains(word), "\(wrong.rawValue)") }
+            for word in wrong.words { #expect(gateway.logs(word), "\(wrong.rawValue)") }
             #expect(try gateway.health("/health/live").status == 200)
             #expect(try gateway.health("/health/ready").status == 503)
             let refusal = #expect(throws: ServerAPI.Refused.self) {

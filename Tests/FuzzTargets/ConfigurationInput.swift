@@ -40,7 +40,7 @@ enum ConfigurationInput {
                 "a number is decimal: \(literal)")
         case .list(let elements): for element in elements { check(element) }
         case .word: require(false, "a file has no words")
-        case .string, .bool, .null: break
+        case .string, .bool, .section, .null: break
         }
     }
 

@@ -162,7 +162,7 @@ enum HTTPInput {
             require(Identifier.isValid(user), "a user has an id")
         case .boundaries(let conversation):
             require(Identifier.isValid(conversation), "a conversation has an id")
-        case .ask(let query):
+        case .ask(let query, _):
             guard case .heads(let ids) = query else { return }
             require(ids.count <= 1000 && ids.allSatisfy(Identifier.isValid), "ids")
         default: break

@@ -73,8 +73,8 @@ enum RedisInput {
 
     private static func check(_ event: FeedEvent) {
         switch event {
-        case .message(_, _, let message, _): ContentPromises.check(message)
-        case .record(let record, let head, _, _, _):
+        case .message(_, _, let message, _, _): ContentPromises.check(message)
+        case .record(let record, let head, _, _, _, _):
             ContentPromises.check(record)
             let frame = ServerFrame.conversation(record, prev: 0, asOf: 1, head: head, open: true)
             ContentPromises.isValid(frame)

@@ -29,7 +29,8 @@ extension LiveClient {
             let output = Pipe()
             process.executableURL = URL(fileURLWithPath: try GatewayProcess.binary())
             process.arguments = [
-                "gentoken", "--user", user, "--ttl", "\(seconds)s", "--set",
+                "gentoken", "--user", user, "--ttl", "\(seconds)s", "--set", "auth.mode=jwt",
+                "--set",
                 "auth.jwt.algorithms=HS256", "--set",
                 "auth.jwt.secret_file=\(gateway.appendingPathComponent("secret").path)",
             ]

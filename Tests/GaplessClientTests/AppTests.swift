@@ -229,30 +229,6 @@ import Testing
         try await use()
         try await until { list == nil && history == nil && model == nil && client == nil }
     }
-
-    /// The client stops reading its socket when a listener is 256 messages behind, and goes on
-    /// when it has taken them.
-    @Test func whoIsBehindStopsTheReading() async throws {
-        let client = try gateway.client("alice")
-        await gateway.connected(client)
-        let updates = client.subscribeMessages(conversation: "ops")
-        try await until { gateway.requests("subscribeMessages").count == 1 }
-        await gateway.network.settle()
-        for number in 0..<1_000 {
-            gateway.write("\(number)", by: "bob", in: "ops")
-            if number == 500 { await gateway.network.settle() }
-        }
-        await gateway.network.settle()
-        let waiting = gateway.unread(by: "alice")
-        #expect((500..<800).contains(waiting))
-        var bodies: [String] = []
-        for await update in updates {
-            bodies += (update.frame?.messages ?? []).compactMap(\.body)
-            if bodies.last == "999" { break }
-        }
-        #expect(bodies == (0..<1_000).map { "\($0)" })
-        #expect(gateway.unread(by: "alice") == 0)
-    }
 }
 
 extension ConversationModel.Row.Content {

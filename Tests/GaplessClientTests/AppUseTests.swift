@@ -38,7 +38,7 @@ extension LiveClient {
         }
 
         @Test func loopsOverOneSubscriptionShareIt() async {
-            let queue = UpdateQueue<Int> {}
+            let queue = UpdateQueue<Int> { _ in }
             func loop() -> Task<[Int], Never> {
                 Task.detached {
                     var taken: [Int] = []

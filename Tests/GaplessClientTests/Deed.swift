@@ -9,6 +9,8 @@ enum Deed: Sendable, CustomStringConvertible {
     case open(Int), close(Int), top(Int), bottom(Int), scroll(Int, Int), jump(Int, Int)
     case shrink(Int, Int)
     case send(Int), rewrite(Int, Int), read(Int, Int), again, forsake, rewind(Int), restart
+    /// What an app, its user and its machine do that nobody wants: beside those of the vector.
+    case clock(Int), throwing(Int), loseStore, long(Int), shorten(Int)
 
     init(_ random: inout SplitMix64) {
         func up(to bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
@@ -47,8 +49,26 @@ enum Deed: Sendable, CustomStringConvertible {
         }
     }
 
+    /// One that nobody wants.
+    static func mishap(_ random: inout SplitMix64) -> Deed {
+        func up(to bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+        return switch up(to: 14) {
+        case ..<1: .shorten(up(to: 4))
+        case ..<3: .clock(up(to: 200_000_000) - 100_000_000)
+        case ..<6: .throwing(1 + up(to: 3))
+        case ..<10: .long(up(to: 4))
+        case ..<12: .shorten(up(to: 4))
+        default: .loseStore
+        }
+    }
+
     var description: String {
         switch self {
+        case .clock(let n): ".clock(\(n))"
+        case .throwing(let n): ".throwing(\(n))"
+        case .loseStore: ".loseStore"
+        case .long(let n): ".long(\(n))"
+        case .shorten(let n): ".shorten(\(n))"
         case .write(let n): ".write(\(n))"
         case .edit(let n): ".edit(\(n))"
         case .delete(let n): ".delete(\(n))"

@@ -226,6 +226,30 @@ import TestSupport
         #expect(seqs(list) == [1] && list.messageAt(0).id == id)
     }
 
+    /// Somebody else edits the message while its author writes, and the list shows that.
+    @Test(arguments: [true, false]) func aChangeIsOfWhatItsAuthorSaw(_ isEdit: Bool) throws {
+        let client = try client(5)
+        let list = list(client)
+        list.online()
+        try client.settle()
+        let id = list.messageAt(0).id
+        let seen = list.see(id)
+        client.gateway.change(1, delete: false)
+        try client.settle()
+        let others = list.messageAt(0).body
+        if isEdit { list.edit(seen, body: "unseen") } else { list.delete(seen) }
+        try client.settle()
+        guard case .conflict = list.edits.first?.state else {
+            Issue.record("it is no conflict: \(list.edits)")
+            return
+        }
+        #expect(list.messageAt(0).body == others && !list.messageAt(0).isDeleted)
+        // Who has seen that changes it.
+        list.edit(list.see(id), body: "seen")
+        try client.settle()
+        #expect(list.messageAt(0).body == "seen")
+    }
+
     @Test func theFirstToCloseDoesNotUnsubscribeTheOther() throws {
         let client = try client(10)
         let (first, second) = (list(client), list(client))

@@ -45,9 +45,30 @@ import Testing
     @Test(arguments: 0..<4) func noFaceTakesAHoleForSilence(_ part: Int) throws {
         var judged = 0
         for place in 0..<(25 * Self.scale) {
-            judged += try Self.run(seed: Self.first &+ UInt64(part * 1_000_000 + place))
+            let seed = Self.first &+ UInt64(part * 1_000_000 + place)
+            judged += try Self.run(seed: seed, Self.deeds(of: seed)).judged
         }
         #expect(judged > 1_000)
+    }
+
+    /// What an app, its user and its machine do that nobody wants: listeners that are not read for
+    /// long, clocks that are set, credentials that throw, stores that are lost.
+    @Test(arguments: 0..<4) func norDoesWhatGoesWrongAroundIt(_ part: Int) throws {
+        var behind = 0
+        for place in 0..<(25 * Self.scale) {
+            let seed = Self.first &+ UInt64(part * 1_000_000 + place)
+            behind += try Self.run(seed: seed, Self.mishaps(of: seed), patience: 40).fallenBehind
+        }
+        #expect(behind > 10)
+    }
+
+    private static func mishaps(of seed: UInt64) -> [Deed] {
+        var random = SplitMix64(seed: seed &* 97 &+ 13)
+        var deeds = deeds(of: seed)
+        for _ in 0..<Int.random(in: 1...20, using: &random) {
+            deeds.insert(.mishap(&random), at: Int.random(in: 0...deeds.count, using: &random))
+        }
+        return deeds
     }
 
     /// What earlier worlds found, as small as it was told.
@@ -91,22 +112,29 @@ import Testing
         try FaceWorld(seed: found.seed).run(found.deeds)
     }
 
-    private static func run(seed: UInt64) throws -> Int {
-        let deeds = deeds(of: seed)
+    private static func world(_ seed: UInt64, _ patience: Int) -> FaceWorld {
         let world = FaceWorld(seed: seed)
+        world.patience = patience
+        return world
+    }
+
+    private static func run(
+        seed: UInt64, _ deeds: [Deed], patience: Int = 2_000
+    ) throws -> FaceWorld {
+        let world = world(seed, patience)
         do {
             try world.run(deeds)
-            return world.judged
+            return world
         } catch {
             if number("TEST_SHRINK") == 0 { throw TestFailure("seed \(seed): \(error)") }
-            let (less, why) = smaller(deeds, seed, "\(error)")
+            let (less, why) = smaller(deeds, seed, patience, "\(error)")
             throw TestFailure("seed \(seed): \(why) after \(less)")
         }
     }
 
     /// Leaves out what is not needed for it to fail.
     private static func smaller(
-        _ deeds: [Deed], _ seed: UInt64, _ why: String
+        _ deeds: [Deed], _ seed: UInt64, _ patience: Int, _ why: String
     ) -> (deeds: [Deed], why: String) {
         var (deeds, why) = (deeds, why)
         var size = deeds.count / 2
@@ -117,7 +145,7 @@ import Testing
                 var less = deeds
                 less.removeSubrange(at..<min(at + size, deeds.count))
                 do {
-                    try FaceWorld(seed: seed).run(less)
+                    try world(seed, patience).run(less)
                     at += size
                 } catch {
                     (deeds, why) = (less, "\(error)")

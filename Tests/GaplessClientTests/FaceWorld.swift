@@ -41,8 +41,9 @@ final class FaceWorld: ModelClient {
     }
 
     /// The app is killed, and begins again with what its store has.
-    private func restart() {
-        forgetAllButTheStore()
+    /// - Parameter isWhole: What can be fetched again is there too, not only what was written.
+    private func restart(isWhole: Bool = true) {
+        forgetAllButTheStore(isWhole: isWhole)
         begin()
     }
 
@@ -87,6 +88,10 @@ final class FaceWorld: ModelClient {
         case .shrink(let at, let part): faces[at].shrink(part)
         case .rewind(let part): gateway.rewind(to: gateway.log.rev * part / 1_000)
         case .restart: restart()
+        case .clock(let milliseconds): jump(milliseconds)
+        case .throwing(let count): throwing += count
+        case .loseStore: restart(isWhole: false)
+        case .long, .shorten: write(deed)
         case .send, .rewrite, .read, .again, .forsake: write(deed)
         }
     }

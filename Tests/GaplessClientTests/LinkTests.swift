@@ -26,8 +26,6 @@ import Testing
             #expect(!has(module, app), "\(module)")
             #expect(has(module, gateway), "\(module)")
         }
-        let cacheFile = Data("gapless_walfile_vfs".utf8)
-        #expect(app.range(of: cacheFile) == nil && gateway.range(of: cacheFile) != nil)
     }
 
     /// The libraries that it names, of those of the house.

@@ -36,7 +36,6 @@ actor Follower {
     private(set) var resumed = 0
     private(set) var interrupted = 0
     private(set) var failures: [ClientError] = []
-    private(set) var slowGaps = 0
     /// The ids of the rows after each update, to see whether one vanishes in between.
     private(set) var rows: [[String]] = []
     /// Held by a task that takes nothing until it is let go.
@@ -67,7 +66,6 @@ actor Follower {
         case .resumed: resumed += 1
         case .live(false): interrupted += 1
         case .failed(let error): failures.append(error)
-        case .changed(let frame): slowGaps += frame.gaps.count { $0.cause == .slow }
         default: break
         }
         rows.append(window.timeline.items.map(\.id))

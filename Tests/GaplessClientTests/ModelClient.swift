@@ -15,7 +15,8 @@ class ModelClient: FeedLink {
         unowned let client: ModelClient
         let limit: Int
         let take: @MainActor (ConversationUpdate) -> Void
-        var waiting: [ConversationUpdate] = []
+        var backlog: Backlog<ConversationUpdate>
+        var pages: Set<Int> = []
         var places = Coverage()
 
         init(
@@ -25,6 +26,28 @@ class ModelClient: FeedLink {
             self.client = client
             self.limit = limit
             self.take = take
+            backlog = Backlog(limit: client.patience)
+        }
+
+        func push(_ update: ConversationUpdate) {
+            guard case .page(let token, _) = update else {
+                return backlog.push(update, weight: update.messageCount)
+            }
+            if pages.contains(token) { backlog.push(update, weight: 1, isAnswer: true) }
+        }
+
+        /// What it takes next, as `UpdateQueue` has it.
+        func next() -> ConversationUpdate? {
+            if let update = backlog.take() { return update }
+            guard backlog.isBehind else { return nil }
+            backlog.fill(client.session.presentAgain(of: "c"))
+            client.fallenBehind += 1
+            return backlog.take()
+        }
+
+        func fetch(_ page: PageRequest, token: Int) {
+            pages.insert(token)
+            client.perform { session, _ in session.fetch("c", page, token: token) }
         }
 
         func watch(_ places: Coverage) {
@@ -40,6 +63,11 @@ class ModelClient: FeedLink {
     private(set) var judged = 0
     var written = WrittenByUser()
     var isUp = true
+    /// How many messages wait for an object that takes nothing before it is told in short.
+    var patience = 2_000
+    /// How often the app throws that is asked for credentials.
+    var throwing = 0
+    fileprivate(set) var fallenBehind = 0
     private let options: ClientCore.ClientSession.Options
     private var listeners: [Listener] = []
     private var now = Instant(monotonic: 0, clock: Timestamp(milliseconds: 1_700_000_000_000))
@@ -55,7 +83,7 @@ class ModelClient: FeedLink {
     func judge() throws {}
 
     /// The app is killed, and begins again with what its store has, and nothing on its screen.
-    func forgetAllButTheStore() {
+    func forgetAllButTheStore(isWhole: Bool = true) {
         gateway.disconnect()
         let holder = session.holder(of: "c").flatMap { holder in
             holder.have.map {
@@ -67,7 +95,7 @@ class ModelClient: FeedLink {
         let read = session.unsentRead(of: "c")
         listeners = []
         session = ClientCore.ClientSession(options)
-        session.restore("c", holder, drafts, changes, read: read)
+        session.restore("c", isWhole ? holder : nil, drafts, changes, read: read)
     }
 
     // MARK: The client
@@ -78,10 +106,7 @@ class ModelClient: FeedLink {
     ) -> any Following {
         let listener = Listener(self, limit, take)
         listeners.append(listener)
-        if let snapshot = session.snapshot(of: "c") { listener.waiting.append(.began(snapshot)) }
-        listener.waiting.append(.drafts(session.drafts(of: "c")))
-        listener.waiting.append(.changes(session.changes(of: "c")))
-        if session.isLive("c") { listener.waiting.append(.live(true)) }
+        listener.backlog.fill(session.present(of: "c"))
         let limit = self.limit
         perform { session, _ in session.subscribe(to: "c", limit: limit) }
         return listener
@@ -89,14 +114,18 @@ class ModelClient: FeedLink {
 
     private var limit: Int? { listeners.map(\.limit).max() }
 
-    func fetch(_ conversation: String, _ page: PageRequest, token: Int) {
-        perform { session, _ in session.fetch("c", page, token: token) }
-    }
-
     func send(conversation: String, body: String?, metadata: RawJSON?) -> String {
         let id = "own-\(written.messages.count)"
         let draft = Draft(id: id, body: body, metadata: metadata, createdAt: now.clock)
         perform { session, _ in session.send(draft, to: "c") }
+        return id
+    }
+
+    func rewrite(_ draft: String, in conversation: String, body: String?) -> String {
+        let id = "own-\(written.messages.count)"
+        perform { session, now in
+            session.rewrite(draft, as: id, body: body, in: "c", now)
+        }
         return id
     }
 
@@ -153,12 +182,15 @@ class ModelClient: FeedLink {
 
     private func carryOut(_ action: ClientCore.ClientSession.Action) {
         switch action {
+        case .ask(let attempt, _) where throwing > 0:
+            throwing -= 1
+            session.credentialsFailed(attempt: attempt, now)
         case .ask(let attempt, _): session.credentials(.user("alice"), attempt: attempt, now)
         case .connect: isUp ? session.opened(now) : session.closed(code: nil, now)
         case .write(let text): if isUp { try? gateway.receive(text) }
         case .disconnect: gateway.disconnect()
-        case .tell(_, let update): for listener in listeners { listener.waiting.append(update) }
-        case .answer, .tellList, .state, .save, .saveList: break
+        case .tell(_, let update): for listener in listeners { listener.push(update) }
+        case .answer, .tellList, .state, .save, .saveList, .belongs, .unread, .settled: break
         }
     }
 
@@ -177,6 +209,9 @@ class ModelClient: FeedLink {
         perform { $0.wake($1) }
     }
 
+    /// The clock on the wall is set.
+    func jump(_ milliseconds: Int) { now.clock.milliseconds += Int64(milliseconds) }
+
     func pass(_ milliseconds: Int) {
         now.monotonic += Int64(milliseconds)
         now.clock.milliseconds += Int64(milliseconds)
@@ -194,9 +229,10 @@ class ModelClient: FeedLink {
     @discardableResult
     func tell() throws -> Bool {
         var any = false
-        for listener in listeners where !listener.waiting.isEmpty {
+        for listener in listeners {
+            guard let update = listener.next() else { continue }
             any = true
-            listener.take(listener.waiting.removeFirst())
+            listener.take(update)
             judged += 1
             // While all comes to rest, most updates are looked at together.
             if !isSettling || judged.isMultiple(of: 16) { try judge() }

@@ -7,6 +7,10 @@ import Wire
 /// The gateway's end of one connection, as the contract has it: what is asked waits until it is
 /// served, and what is answered until it is delivered.
 struct ModelGateway {
+    /// `limits.inbound_frame`: more than any `have` of these tests.
+    static let frameLimit = 20_000
+    /// A frame came that the real one would have closed the connection for.
+    private(set) var wasFlooded = false
     var log = ModelLog()
     /// Places that the gateway lacks and will push.
     private(set) var lacking = Coverage()
@@ -31,6 +35,7 @@ struct ModelGateway {
     }
 
     mutating func receive(_ text: [UInt8]) throws {
+        if text.count > Self.frameLimit { wasFlooded = true }
         requests.append((try JSONObject(text), log.life))
     }
 
@@ -132,6 +137,7 @@ struct ModelGateway {
         case "connect":
             result =
                 "{\"user\":\"alice\",\"pingInterval\":100000,"
+                + "\"limits\":{\"inbound_frame\":\(Self.frameLimit)},"
                 + "\"upstream\":{\"state\":\"online\"}}"
         case "subscribeMessages": result = subscribe(params)
         case "unsubscribeMessages": isSubscribed = false

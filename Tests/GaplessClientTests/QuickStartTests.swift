@@ -87,6 +87,22 @@ extension LiveClient {
             #expect(try texts().count { $0.hasPrefix("bot: one") } == 1)
         }
 
+        @Test func itLeavesNoneOutHoweverLongItWasAway() async throws {
+            let gateway = try GatewayProcess()
+            let api = gateway.api()
+            try api.put("ops", ["participants": ["alice", "bot"]])
+            try api.post(
+                (0..<300).map { ["author": "alice", "body": .string("!echo \($0)")] }, to: "ops")
+            let child = try bot(gateway)
+            defer { child.kill() }
+            #expect(
+                try await eventually {
+                    try api.page("ops", "limit=1")["head"]["seq"] == 600
+                })
+            let answers = try api.page("ops", "after=300&order=asc&limit=1000")["messages"].array
+            #expect(answers?.map { $0["body"].string } == (0..<300).map { "\($0)" })
+        }
+
         @Test func itHasThirtyLines() throws {
             let source = try String(
                 contentsOf: QuickStart.root.appendingPathComponent(

@@ -23,7 +23,7 @@ func describe(_ model: ConversationModel) -> [String] {
         case .message(let message, let isHeld):
             "\(message.author): \(message.body ?? "deleted")\(isHeld ? "" : " …")"
         case .gap(let missing):
-            "\(missing.map(String.init) ?? "some") messages are missing"
+            "\(missing) messages are missing"
         }
     }
 }
@@ -39,7 +39,7 @@ struct ConversationView: View {
             case .message(let message, _):
                 Text("\(message.author): \(message.body ?? "deleted")")
             case .gap(let missing):
-                Text("\(missing.map(String.init) ?? "some") messages are missing")
+                Text("\(missing) messages are missing")
             }
         }
         .onAppear { model.online() }

@@ -49,6 +49,25 @@ extension FaceWorld {
             written.texts[body] = id
             _ = faces[at].face.send(body)
             written.messages.append((id, body))
+        case .long(let at):
+            // Of two that are too long the second is of the author's next attempt.
+            let body =
+                String(repeating: "x", count: ModelGateway.frameLimit)
+                + " \(written.messages.count)"
+            let id = faces[at].face.send(body)
+            written.texts[body] = id
+            written.messages.append((id, body))
+        case .shorten(let at):
+            let isLong = session.drafts(of: "c").first { draft in
+                draft.state != .sending && draft.body?.utf8.count ?? 0 > ModelGateway.frameLimit
+            }
+            guard let isLong else { return }
+            let body = "own \(written.messages.count)"
+            noteFailures()
+            let id = faces[at].face.rewrite(isLong.id, body: body)
+            written.discarded.insert(isLong.id)
+            written.texts[body] = id
+            written.messages.append((id, body))
         case .rewrite(let at, let part): rewrite(faces[at], part)
         case .read(let at, let part):
             let rows = faces[at].rows.compactMap(\.seq)
@@ -106,6 +125,7 @@ extension FaceWorld {
     /// nothing was overwritten unseen.
     func judgeWritten() throws {
         noteFailures()
+        guard !gateway.wasFlooded else { throw TestFailure("a frame above the limit was sent") }
         let drafts = Set(session.drafts(of: "c").map(\.id))
         var last = 0
         for (id, body) in written.messages {

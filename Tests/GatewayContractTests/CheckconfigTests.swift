@@ -84,6 +84,8 @@ import Testing
         case longName = "File name too long"
         case samePort = "another port"
         case fewDescriptors = "descriptors"
+        case circle = "Too many levels of symbolic links"
+        case memory = "the path of a file"
 
         /// - Returns: the settings, and what the command is started with.
         func prepare(in folder: URL) throws -> (settings: [String: String], launcher: [String]) {
@@ -101,6 +103,13 @@ import Testing
             case .longName:
                 let name = String(repeating: "x", count: 253)
                 return (["cache.path": folder.appendingPathComponent(name).path], [])
+            case .circle:
+                for (link, target) in [("gapless.db", "other.db"), ("other.db", "gapless.db")] {
+                    try FileManager.default.createSymbolicLink(
+                        atPath: folder.appendingPathComponent(link).path,
+                        withDestinationPath: target)
+                }
+            case .memory: return (["cache.path": ":memory:"], [])
             case .samePort:
                 let port = try Port.free()
                 return (
@@ -137,6 +146,16 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let (settings, launcher) = try found.prepare(in: folder)
         try expectRefused(settings, launcher, found.rawValue)
+    }
+
+    /// The same warnings, word for word.
+    @Test func whatServeWarnsOfIsSaidBefore() throws {
+        let gateway = try GatewayProcess(
+            settings: ["upstream.kind": "embedded", "limits.connections": "1000000"])
+        let word = "limits.connections is above what the descriptors are enough for"
+        #expect(gateway.log.contains(word))
+        let run = try run("checkconfig", ["limits.connections=1000000", "cache.path=%/w.db"])
+        #expect(run.status == 0 && run.output.contains("warning: \(word)"), "\(run.output)")
     }
 
     @Test func aFullDiskIsFoundBefore() throws {

@@ -32,7 +32,7 @@ import Testing
         ("limits.outbox_soft", nil), ("limits.outbox_hard", nil),
         ("limits.requests_per_second", "200"), ("limits.connect_timeout", nil),
         ("limits.ping_interval", "25s"), ("limits.pong_timeout", "30s"), ("fanout.loops", nil),
-        ("fanout.pacing", nil), ("fanout.gather", "1ms"), ("fanout.io_uring", "false"),
+        ("fanout.pacing", nil), ("fanout.gather", "1ms"),
         ("journal.bytes", "16MiB"), ("journal.age", "1h"),
         ("drain.window", "10s"), ("drain.deadline", "30s"),
         ("health.ready_grace", "0s"), ("log.level", nil), ("log.format", nil),
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "serve", "genconfig", "checkconfig", "gentoken", "replay", "version",
+        "serve", "init", "genconfig", "checkconfig", "gentoken", "replay", "live", "version",
     ])
     func eachCommandHasHelp(command: String) throws {
         let run = try CommandRun(command, "--help")
@@ -101,6 +101,8 @@ import Testing
         Refused(setting: "limits.conections=5", words: ["limits.conections", "unknown key"]),
         Refused(setting: "nonsense=5", words: ["nonsense", "unknown key"]),
         Refused(
+            setting: "fanout.io_uring=true", words: ["fanout.io_uring", "removed", "delete it"]),
+        Refused(
             setting: "limits.connections=many", words: ["limits.connections", "many", "accepted"]),
         Refused(setting: "limits.connections=-1", words: ["limits.connections", "-1", "accepted"]),
         Refused(
@@ -142,6 +144,24 @@ import Testing
                 [command, "--config", "%/c.json5"],
                 files: ["c.json5": "{\n  limits: {\n    conections: 5,\n  }\n}\n"])
             #expect(unknown.status == 1 && unknown.output.contains("limits.conections"))
+        }
+    }
+
+    @Test func whoReadsLinesOfJSONReadsWhatStopsTheStartToo() throws {
+        for arguments in [
+            ["--set", "log.format=json", "--config", "/nowhere/c.json5"],
+            ["--config", "%/c.json5"],
+        ] {
+            let text = "{log: {format: 'json'}, limits: {conections: 1, conection: 2}}"
+            let run = try CommandRun(["serve"] + arguments, files: ["c.json5": text])
+            #expect(run.status == 1)
+            let lines = run.output.split(separator: "\n")
+            #expect(lines.count == (arguments.count == 4 ? 1 : 2))
+            for line in lines {
+                let value = try JSONValue(parsing: Array(line.utf8))
+                #expect(value["event"] == "start failed" && value["level"] == "error")
+                #expect(value["error"].string?.contains("c.json5") == true)
+            }
         }
     }
 

@@ -89,6 +89,26 @@ import Testing
         #expect(isSaid && gateway.log.contains("origin=https://app.example.org"))
     }
 
+    /// What a stranger sends stands in a line of the log as text, and of bounded length.
+    @Test func aHeaderObeysNobodyInTheLog() throws {
+        let gateway = try GatewayProcess()
+        let marks = String(repeating: "\u{301}", count: 5000)
+        for header in ["a\u{9B}31m\u{85}b\u{2028}c\u{202E}d", "e" + marks] {
+            #expect(throws: WebSocketConnection.UpgradeRefused.self) {
+                _ = try WebSocketConnection(port: gateway.port, headers: ["Origin": header])
+            }
+        }
+        let isSaid = Deadline.standard.poll {
+            gateway.log.ranges(of: "WebSocket refused").count == 2
+        }
+        #expect(isSaid)
+        #expect(gateway.log.contains("\\u009b31m") && gateway.log.contains("\\u202ed"))
+        let raw: Set<Unicode.Scalar> = ["\u{9B}", "\u{85}", "\u{2028}", "\u{202E}"]
+        #expect(!gateway.log.unicodeScalars.contains(where: raw.contains))
+        let lines = gateway.log.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.utf8.count < 1000 })
+    }
+
     @Suite(.gateway(["limits.http_connections": "2"]))
     struct RequestsAtOnce {
         /// A request of which the gateway has the head and waits for the body. One that comes while

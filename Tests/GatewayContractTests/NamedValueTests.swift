@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// `protocol.md` 2: an error names the field, the value and what is accepted; and 9: the value is a
-/// number or a boolean as it was given, and never a text, in frames, bodies and queries alike.
+/// `protocol.md` 2: an error names the field, the value and what is accepted. The value is a number
+/// or a boolean as it was given, and never a text, in frames, bodies and queries alike.
 extension DefaultGateway {
     @Suite struct NamedValueTests {
         private static let secret = GatewayTrait.secretWord

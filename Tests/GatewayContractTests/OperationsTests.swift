@@ -6,7 +6,7 @@ import Testing
 extension DefaultGateway {
     @Suite struct OperationsTests {
         private static let health = Shape([
-            "status": .word(["ok", "degraded", "down"]), "version": .string,
+            "status": .word(["ok", "degraded", "down"]), "version": .string, "commit": .string,
             "uptime": .integer(from: 0),
             "upstream": .array(
                 .shape(

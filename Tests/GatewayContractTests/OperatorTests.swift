@@ -69,7 +69,7 @@ import Testing
     }
 
     private static let now = Shape([
-        "at": .moment, "version": .string, "uptime": .integer(from: 0),
+        "at": .moment, "version": .string, "commit": .string, "uptime": .integer(from: 0),
         "status": .word(["ok", "degraded", "down"]), "ready": .bool,
         "troubles": .array(.shape(Shape(["what": .string, "remedy": .string]))),
         "upstream": .object, "clients": .object, "gaps": .object, "process": .object,

@@ -78,7 +78,7 @@ extension DefaultGateway {
                 api, "POST", path + "/messages", ["id": "m/1", "author": "al/ice", "body": "b"])
             #expect(posted.status == 201)
             let read = try call(api, "GET", path + "/messages/m%2F1")
-            #expect(read.status == 200 && read.json == posted.json)
+            #expect(read.status == 200 && read.json["message"] == posted.json["message"])
             #expect(try call(api, "DELETE", path + "/participants/al%2Fice").status == 200)
             let client = try gateway.client("al/ice")
             #expect(try client.code("fetchMessages", ["conversation": .string(id)]) == "not_found")

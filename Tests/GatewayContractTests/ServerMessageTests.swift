@@ -24,7 +24,8 @@ extension DefaultGateway {
                 "attachment": ["url": "u"], "extra": [1],
             ]
             let first = try send(api, "POST", path(id), message)
-            #expect(first.status == 201 && Set((first.json.object ?? [:]).keys) == ["message"])
+            #expect(
+                first.status == 201 && Set((first.json.object ?? [:]).keys) == ["message", "head"])
             let stored = first.json["message"]
             #expect(Shape.message.with(["extra": .exactly([1])]).faults(stored) == [])
             #expect(stored["seq"] == 1 && stored["author"] == "no participant")
@@ -49,7 +50,7 @@ extension DefaultGateway {
             #expect(deleted.status == 200)
             #expect(Shape.tombstone.faults(deleted.json["message"]) == [])
             let read = try api.call("GET", path(id) + "/x")
-            #expect(read == deleted.json)
+            #expect(read["message"] == deleted.json["message"])
             #expect(try send(api, "PATCH", path(id) + "/x", ["body": "b"]).status == 409)
         }
 
@@ -61,7 +62,8 @@ extension DefaultGateway {
                 ["id": .string("m\(number)"), "author": "alice", "body": .string("text \(number)")]
             }
             let written = try send(api, "POST", path(id), .array(many))
-            #expect(written.status == 201 && Set((written.json.object ?? [:]).keys) == ["messages"])
+            #expect(written.status == 201)
+            #expect(Set((written.json.object ?? [:]).keys) == ["messages", "head"])
             #expect(written.json["messages"].seqs == Array(1...1000))
             #expect(written.json["messages"].column("rev").compactMap(\.int) == Array(2...1001))
             // One taken id, one bad message, one too many: nothing of it is there.

@@ -65,7 +65,7 @@ extension Shape {
 
     static let welcome = Shape([
         "session": .string, "user": .id,
-        "server": .shape(Shape(["name": .string, "version": .string])),
+        "server": .shape(Shape(["name": .string, "version": .string, "commit": .string])),
         "pingInterval": .number, "limits": .object,
         "upstream": .shape(
             Shape(["state": .word(["online", "syncing", "offline"]), "since": .moment])),
@@ -83,7 +83,7 @@ extension Shape {
             "messages": .array(.shape(anyMessage)), "hasMore": .shape(hasMore),
             "covers": .coverage, "gaps": .array(.shape(gap)), "asOf": .integer(from: 1),
             "head": .shape(head), "boundaries": .array(.shape(boundary)),
-        ], optional: ["open": .exactly(true)])
+        ], optional: ["open": .exactly(true), "reset": .exactly(true)])
 
     static let hasMore = Shape(["before": .bool, "after": .bool])
 

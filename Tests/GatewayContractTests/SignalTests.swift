@@ -46,6 +46,37 @@ import Testing
         #expect(gateway.log.contains("reloaded") && !gateway.log.contains("third-key"))
     }
 
+    @Test(arguments: [SIGUSR1, SIGUSR2]) func aSignalWithoutAMeaningEndsNothing(
+        _ signal: Int32
+    ) throws {
+        let gateway = try gateway(keys: "first-key-of-the-tests\n")
+        let client = try gateway.client("alice")
+        gateway.signal(signal)
+        let isTold = Deadline.standard.poll {
+            gateway.log.contains("signal without a meaning here") || !gateway.isRunning
+        }
+        #expect(isTold && gateway.isRunning)
+        #expect(try client.code("unsubscribeConversations") == "ok")
+    }
+
+    @Test func atDebugEachConnectionAndRequestIsALineAndAWrongKeyAlwaysIs() throws {
+        let gateway = try gateway(keys: "first-key-of-the-tests\n")
+        #expect(try status(gateway, key: "a-key-that-is-no-key") == 401)
+        let isTold = Deadline.standard.poll { gateway.log.contains("API key refused") }
+        #expect(isTold && gateway.log.contains("address=127.0.0.1"))
+        #expect(!gateway.log.contains("a-key-that-is-no-key") && !gateway.log.contains("debug"))
+        gateway.settings["log.level"] = "debug"
+        #expect(try gateway.terminate() == 0)
+        try gateway.start()
+        #expect(try gateway.client("alice").code("unsubscribeConversations") == "ok")
+        #expect(try status(gateway, key: "first-key-of-the-tests") == 200)
+        let isSaid = Deadline.standard.poll {
+            ["connection opened", "connection closed", "event=request", "path=/v1/gaps"]
+                .allSatisfy { gateway.log.contains($0) }
+        }
+        #expect(isSaid, "\(gateway.log)")
+    }
+
     @Test func aReloadedLevelHoldsForAllLinesAndIsToldInEitherDirection() throws {
         let gateway = try GatewayProcess(starts: false)
         gateway.file = file("gapless.json5", gateway)

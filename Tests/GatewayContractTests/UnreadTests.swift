@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `protocol.md` 3, 5 and 9: what is unread, for those who asked for it.
+/// `protocol.md` 3 and 5: what is unread, for those who asked for it.
 extension DefaultGateway {
     @Suite struct UnreadTests {
         private func client(_ user: String) throws -> ChatTestClient {

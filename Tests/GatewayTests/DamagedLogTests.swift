@@ -78,7 +78,7 @@ import Testing
             #expect(told["open"] == true && told["prev"] == told["asOf"], "\(told)")
             #expect(told["asOf"] == subscription["asOf"])
             try expectOpen(client, id, part)
-            #expect(gateway.log.contains("conversation \(id) is damaged in Redis: \(part)"))
+            #expect(gateway.logs("conversation \(id) is damaged in Redis: \(part)"))
         }
         let health = try gateway.health().json
         #expect(health["status"] == "degraded")
@@ -135,7 +135,7 @@ import Testing
             #expect(try repair(id).contains("nothing done"))
         }
         #expect(try gateway.health().json["status"] == "ok")
-        #expect(gateway.log.contains("is whole again"))
+        #expect(gateway.logs("is whole again"))
     }
 
     @Test func aPutThatNamesAllParticipantsMendsLostMembers() throws {

@@ -95,7 +95,7 @@ import Testing
         let trouble = try gateway.health().json["upstream"][0]["trouble"].string ?? ""
         #expect(trouble.contains("CONFIG SET maxmemory-policy noeviction"))
         #expect(try gateway.health("/health/ready").status == 200)
-        #expect(gateway.log.contains("allkeys-lfu"))
+        #expect(gateway.logs("allkeys-lfu"))
         try redis.server.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
         #expect(try Deadline.standard.poll { try status() == "ok" })
         #expect(try gateway.health().json["upstream"][0]["trouble"] == .null)

@@ -90,7 +90,7 @@ extension LiveGateway {
             let gateway = try GatewayProcess(starts: false)
             gateway.launcher = ["sh", "-c", "ulimit -n 160; exec \"$@\"", "sh"]
             try gateway.start()
-            #expect(gateway.log.contains("limits.connections is above"))
+            #expect(gateway.logs("limits.connections is above"))
             let alice = try gateway.client("alice")
             var strangers = try (0..<200).map { _ in try TCPSocket(port: gateway.port) }
             let isTold = Deadline.standard.poll { gateway.log.contains("descriptors ran out") }
@@ -124,7 +124,7 @@ extension LiveGateway {
             let isUnready = Deadline.standard.poll {
                 (try? gateway.health("/health/ready").status) == 503
             }
-            #expect(isUnready && gateway.log.contains("it was removed while it was open"))
+            #expect(isUnready && gateway.logs("it was removed while it was open"))
             try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
             let isBack = Deadline.standard.poll { (try? post("m2")) == 201 }
             #expect(isBack)
@@ -147,7 +147,7 @@ extension LiveGateway {
                     else { return false }
                     let troubles = health["troubles"].array ?? []
                     return days.contains(left) && health["status"].string == status
-                        && gateway.log.contains(words)
+                        && gateway.logs(words)
                         && troubles.contains { $0["what"].string?.contains("expire") == true }
                             == (left < 30)
                 }

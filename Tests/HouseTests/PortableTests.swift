@@ -9,6 +9,7 @@ import Testing
         "Sources/ClientSystem/ClientSystem.swift": ["Darwin", "Glibc", "Musl"],
         "Sources/GaplessClient/DefaultTransport.swift": ["LoopTransport", "URLSessionTransport"],
         "Sources/SQLite/Connection+Copy.swift": ["CSQLite", "SQLite3"],
+        "Sources/SQLite/Connection+Locks.swift": ["CSQLite"],
         "Sources/SQLite/Connection.swift": ["CSQLite", "SQLite3"],
         "Sources/SQLite/SQLiteLibrary.swift": ["CSQLite"],
         "Sources/SQLite/Statement.swift": ["CSQLite", "SQLite3"],

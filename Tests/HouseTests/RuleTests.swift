@@ -11,11 +11,6 @@ import Testing
         let good: String
     }
 
-    private static func function(lines: Int, above: String = "") -> String {
-        let body = String(repeating: "    work()\n", count: lines - 2)
-        return "\(above)func long(\n_ a: Int) {\n\(body.dropFirst(11))}\n"
-    }
-
     static let samples: [Sample] = [
         Sample(
             testDescription: "an upward import", rule: ImportRules.check,
@@ -61,6 +56,16 @@ import Testing
             bad: "let a = Mutex<(@Sendable (Int) -> Void)?>(nil)\n",
             good: "let a = Mutex<Taker?>(nil)\nlet b: (Int) -> Void\n"),
         Sample(
+            testDescription: "a stored closure that is called under a lock",
+            rule: SafetyRules.callsUnderLock,
+            bad: "let tell: @Sendable (Int) -> Void\nfunc f() { a.withLock {\n tell($0) } }\n",
+            good: "let tell: @Sendable (Int) -> Void\nfunc f() { tell(a.withLock { $0 }) }\n"),
+        Sample(
+            testDescription: "an escaping closure that is called under a lock",
+            rule: SafetyRules.callsUnderLock,
+            bad: "func f(then: @escaping () -> Void) { a.withLock { if $0 { then() } } }\n",
+            good: "func f(then: (inout Int) -> Void) { a.withLock { then(&$0) } }\n"),
+        Sample(
             testDescription: "try!", rule: SafetyRules.traps, bad: "try! f()\n",
             good: "try f()\nlet a = !b\n"),
         Sample(
@@ -81,18 +86,8 @@ import Testing
             testDescription: "fatalError", rule: SafetyRules.traps,
             bad: "fatalError(\"never\")\n", good: "preconditionFailure(\"never\")\n"),
         Sample(
-            testDescription: "a long file", rule: SizeRules.file,
-            bad: String(repeating: "a\n", count: 401), good: String(repeating: "a\n", count: 400)),
-        Sample(
-            testDescription: "a wide line", rule: SizeRules.columns,
+            testDescription: "a wide line", rule: TextRules.columns,
             bad: String(repeating: "a", count: 101), good: String(repeating: "ü", count: 100)),
-        Sample(
-            testDescription: "a long function", rule: SizeRules.functions,
-            bad: function(lines: 61), good: function(lines: 60)),
-        Sample(
-            testDescription: "a long function with a reason", rule: SizeRules.functions,
-            bad: function(lines: 70, above: "// Because.\n"),
-            good: function(lines: 70, above: "// House: one table, one case a line.\n")),
         Sample(
             testDescription: "a file that does not say what it is", rule: TextRules.opening,
             bad: "import Chat\n\nstruct A {}\n/// Late.\n",

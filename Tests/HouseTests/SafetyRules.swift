@@ -46,6 +46,50 @@ enum SafetyRules {
         matches(of: #"\bMutex<[^>]*->"#, in: file, "a closure in a mutex needs a structure")
     }
 
+    /// Where a closure that came from elsewhere is called under a mutex: it may wait, or come back
+    /// for the same lock. It is called after the lock was released; the order of what several
+    /// threads have to call is kept by a queue. A closure that does not escape is part of the code
+    /// that holds the lock.
+    static func callsUnderLock(_ file: Repository.File) -> [String] {
+        guard !House.callsUnderLock.contains(file.path) else { return [] }
+        let code = file.code.lines.joined(separator: "\n")
+        let stored = #"\b(?:let|var) (\w+): \(*(?:@Sendable )?\([^()]*\)[^\n={]*->"#
+        let escaping = #"\b(\w+): @escaping "#
+        let names = Set(groups(of: stored, in: code) + groups(of: escaping, in: code))
+        guard !names.isEmpty else { return [] }
+        let call = "(?<!func )(?<!\\w)(\(names.sorted().joined(separator: "|")))[?]?\\("
+        return bodies(behind: ".withLock", in: code).flatMap { body in
+            groups(of: call, in: String(body)).map { "\(file.path): calls \($0) under a lock" }
+        }
+    }
+
+    private static func groups(of pattern: String, in text: String) -> [String] {
+        guard let expression = try? NSRegularExpression(pattern: pattern) else { return [] }
+        let whole = NSRange(text.startIndex..., in: text)
+        return expression.matches(in: text, range: whole).compactMap {
+            Range($0.range(at: 1), in: text).map { String(text[$0]) }
+        }
+    }
+
+    /// The closures that are passed to calls of this name.
+    private static func bodies(behind name: String, in code: String) -> [Substring] {
+        var bodies: [Substring] = []
+        var rest = code[...]
+        while let call = rest.range(of: name),
+            let begin = rest[call.upperBound...].firstIndex(of: "{")
+        {
+            var depth = 0
+            let end = rest[begin...].firstIndex { character in
+                if character == "{" { depth += 1 }
+                if character == "}" { depth -= 1 }
+                return depth == 0
+            }
+            bodies.append(rest[begin..<(end ?? rest.endIndex)])
+            rest = rest[call.upperBound...]
+        }
+        return bodies
+    }
+
     static func traps(_ file: Repository.File) -> [String] {
         matches(of: #"\btry!"#, in: file, "try!")
             + matches(of: #"\bas!"#, in: file, "as!")

@@ -16,6 +16,14 @@ enum TextRules {
         return ["\(file.path): does not open with a /// paragraph"]
     }
 
+    /// The formatter leaves comments and texts as wide as they are.
+    static func columns(_ file: Repository.File) -> [String] {
+        file.lines.enumerated().compactMap { index, line in
+            line.count <= House.columnLimit
+                ? nil : "\(file.path):\(index + 1): \(line.count) columns (\(House.columnLimit))"
+        }
+    }
+
     static func unfinished(_ file: Repository.File) -> [String] {
         marks(in: file, #"\b(TODO|FIXME|XXX|HACK)\b"#, "left for later")
     }

@@ -55,6 +55,25 @@ import Testing
         #expect(told.news == [.lost(seconds: 0), .back, .lost(seconds: 0), .back])
     }
 
+    /// A disk that hangs returns no error.
+    @Test func aWriteThatWaitsForLongIsLostUntilTheDiskIsPrompt() {
+        var cache = CacheReadiness()
+        func look(_ wait: Duration?, at second: Int64) -> CacheReadiness.News? {
+            let now = Timestamp(milliseconds: 1_700_000_000_000 + second * 1000)
+            cache.waited(wait, remedy: "look at it", at: now)
+            return cache.look(at: now)
+        }
+        #expect(look(.seconds(4), at: 4) == nil && !cache.isLost)
+        #expect(look(.seconds(5), at: 5) == .lost(seconds: 0) && cache.isLost && cache.isHung)
+        #expect(cache.failure.contains("5 s") && cache.remedy == "look at it")
+        #expect(look(.seconds(65), at: 65) == .lost(seconds: 60))
+        // It answers, and hangs again before two seconds have passed.
+        #expect(look(nil, at: 66) == nil && !cache.isHung)
+        #expect(look(.seconds(1), at: 67) == nil && cache.isHung)
+        #expect(look(nil, at: 69) == nil && look(nil, at: 70) == nil && cache.isLost)
+        #expect(look(.milliseconds(5), at: 71) == .back && !cache.isLost)
+    }
+
     /// What the disk says last is what the log names.
     @Test func theNewestReasonCounts() {
         var cache = CacheReadiness()

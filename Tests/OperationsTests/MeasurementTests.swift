@@ -71,6 +71,19 @@ import Wire
         #expect(measurements.operation.count == 0)
     }
 
+    @Test func theOldestWriteUnderWayIsKnown() {
+        let measurements = Measurements()
+        #expect(measurements.writes.count == 0 && measurements.writes.oldest == .zero)
+        measurements.asked(1)
+        measurements.submitted(2)
+        measurements.submitted(3)
+        #expect(measurements.writes.count == 2 && measurements.writes.oldest > .zero)
+        measurements.performed(2)
+        measurements.performed(3)
+        #expect(measurements.writes.count == 0 && measurements.isAwaiting)
+        #expect(measurements.operation.count == 2 && measurements.fetch.count == 0)
+    }
+
     @Test func gapsAreCountedByCauseAndAge() {
         let now = Timestamp(milliseconds: 1_000_000)
         let ages: [(GapCause, Int64)] = [

@@ -107,4 +107,77 @@ import Testing
             #expect(found.bytes <= cost.bytes + cost.bytes / 4 + 40, "\(name): \(cost), \(found)")
         }
     }
+
+    /// One log of so many messages, which the planner knows.
+    private func fill(_ count: Int) throws {
+        try session.run(
+            """
+            select gapless.put_conversation('long', '{"participants": ["a", "b"]}');
+            insert into gapless.messages (
+                conversation, seq, rev, id, author, content, created_at, first_rev, hash)
+              select 'long', n, n + 1, 'm' || n, 'a', '{"body": "hello"}', clock_timestamp(),
+                n + 1, gapless.content_hash('{"body": "hello"}')
+              from generate_series(1, \(count)) n;
+            insert into gapless.changes (conversation, rev, mark, slot, at)
+              select 'long', n + 1, 'mark', n, clock_timestamp()
+              from generate_series(1, \(count)) n;
+            insert into gapless.authors values ('long', 'a', \(count));
+            update gapless.conversations set seq = \(count), rev = \(count) + 1, mark = 'mark',
+              last_seq = \(count) where id = 'long'
+            """)
+        try session.run("vacuum analyze gapless.messages")
+        try session.run("vacuum analyze gapless.changes")
+    }
+
+    /// What is about the end of a log: what it reads.
+    private func endCosts(_ count: Int) throws -> [String: Int] {
+        func asked(_ question: String) -> String {
+            "gapless.gateway_read(('{\"c\": \"long\", \(question)}')::json)"
+        }
+        let chain = "\"epoch\": \"' || c.epoch || '\", \"limit\": 10, \"bytes\": 100000"
+        let head = " from gapless.conversations c where c.id = 'long'"
+        let calls = [
+            "post": "gapless.post_message('long', 'a', '{\"body\": \"hi\"}')",
+            "edit": "gapless.edit_message('long', 'm\(count)', '{\"body\": \"hi\"}')",
+            "delete": "gapless.delete_message('long', 'm\(count)')",
+            "title": "gapless.put_conversation('long', '{\"title\": \"t\"}')",
+            "read": "gapless.mark_read('long', 'b', \(count - 5))",
+            "messages": "count(*) from gapless.messages('long', '{\"limit\": 10}')",
+            "view": asked("\"q\": \"view\", \"reader\": \"b\", \"named\": []"),
+            "look": asked("\"q\": \"look\", \"user\": \"a\", \"id\": \"m5\""),
+            "page": asked(
+                "\"q\": \"page\", \"limit\": 10, \"bytes\": 100000, \"order\": \"asc\""),
+            "changes": asked(
+                "\"q\": \"changes\", \"since\": \(count - 5), \"mark\": \"mark\","
+                    + " \"limit\": 10, \"bytes\": 100000, \"recordAbove\": 1"),
+            "chain": asked(
+                "\"q\": \"chain\", \"rev\": \(count - 5), \"mark\": \"mark\", " + chain)
+                + head,
+            "trim": "gapless.gateway_trim(100, 0, 0, 0, 1000)",
+        ]
+        var costs: [String: Int] = [:]
+        for (name, call) in calls {
+            try session.run("begin; set local plan_cache_mode = force_generic_plan")
+            let before = try rows()
+            try session.run("select \(call)")
+            costs[name] = try rows() - before
+            try session.run("rollback")
+        }
+        return costs
+    }
+
+    /// Postgres makes a plan for no value in particular once it has planned a statement five times.
+    @Test("costs the same at the end of a long log, by generic plans")
+    func longLog() throws {
+        try fill(1000)
+        let few = try endCosts(1000)
+        try session.run("select gapless.delete_conversation('long')")
+        try fill(20_000)
+        let many = try endCosts(20_000)
+        #expect(few.count == 12)
+        for (name, cost) in few {
+            let found = many[name] ?? .max
+            #expect(found <= cost + cost / 4 + 40, "\(name): \(cost), \(found)")
+        }
+    }
 }

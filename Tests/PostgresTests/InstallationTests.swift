@@ -134,6 +134,14 @@ import Testing
             "dangerous: everybody may select table messages"
         ),
         (
+            "grant create on schema gapless to gapless_writer",
+            "dangerous: gapless_writer may create in schema gapless"
+        ),
+        (
+            "grant all on schema gapless to public",
+            "dangerous: everybody may create in schema gapless"
+        ),
+        (
             "create function gapless.old() returns void language sql as ''",
             "differs: function gapless.old() is none of this version"
         ),
@@ -174,7 +182,8 @@ import Testing
             create role \(role);
             alter default privileges grant all on tables to \(role);
             alter default privileges grant all on sequences to \(role);
-            alter default privileges grant execute on functions to \(role)
+            alter default privileges grant execute on functions to \(role);
+            alter default privileges grant create on schemas to \(role)
             """)
         defer { _ = try? session.run("drop owned by \(role); drop role \(role)") }
         _ = try installation.install()
@@ -183,6 +192,81 @@ import Testing
             "select proname from pg_proc where pronamespace = 'gapless'::regnamespace"
                 + " and has_function_privilege('\(role)', oid, 'execute') order by 1")
         #expect(may.compactMap { $0[0] } == Schema.calledByApplications.sorted())
+        try session.run("grant create on schema gapless to \(role)")
+        let refusal = try other(role).refusal(of: Self.trap)
+        #expect(refusal == nil, "the test itself")
+        try session.run("drop function gapless.unnest(text[])")
+        _ = try installation.install()
+        #expect(try faults() == [])
+        #expect(try other(role).refusal(of: Self.trap)?.state == "42501")
+    }
+
+    /// A function that a call of Postgres' own would prefer, run by the owner.
+    private static let trap = """
+        create function gapless.unnest(text[]) returns setof text language sql
+          as 'select current_user::text'
+        """
+
+    private func other(_ role: String) throws -> SchemaSession {
+        let other = try database.session()
+        try other.run("set role \(role)")
+        return other
+    }
+
+    @Test("waits for nobody who writes, if all is there")
+    func besideWriters() throws {
+        _ = try installation.install()
+        let writer = try database.session()
+        try writer.run(
+            """
+            begin;
+            select gapless.put_conversation('c', '{"participants": ["a"]}');
+            select gapless.post_message('c', 'a', '{"body": "1"}')
+            """)
+        try session.run("set lock_timeout = '3s'")
+        #expect(try installation.install() == [])
+        _ = try installation.upgrade()
+        // Who writes to other tables meanwhile would be a deadlock with locks in another order.
+        try writer.run("select gapless.post_message('c', 'a', '{\"body\": \"2\"}'); commit")
+    }
+
+    @Test("lets others write while it waits for a lock, and tries again")
+    func missingIndex() throws {
+        _ = try installation.install()
+        try session.run(
+            "select gapless.put_conversation('c', '{}'), gapless.put_conversation('d', '{}');"
+                + " drop index gapless.messages_deleted")
+        let holder = try database.session()
+        try holder.run("begin; select gapless.post_message('c', 'a', '{\"body\": \"1\"}')")
+        try holder.begin("select pg_sleep(4); commit")
+        let writer = try database.session()
+        try writer.run("set lock_timeout = '2s'")
+        try writer.begin(
+            """
+            select pg_sleep(0.5); select gapless.post_message('d', 'a', '{"body": "1"}');
+            select pg_sleep(0.5); select gapless.post_message('d', 'a', '{"body": "2"}')
+            """)
+        #expect(try installation.install() == [])
+        _ = try writer.finish()
+        _ = try holder.finish()
+        #expect(try faults() == [])
+    }
+
+    @Test("gives sequences their place after rows came without them, as by logical replication")
+    func sequences() throws {
+        _ = try installation.install()
+        try session.run(
+            """
+            select gapless.put_conversation('c', '{"participants": ["a", "b"]}');
+            alter sequence gapless.list_changes_id_seq restart;
+            alter sequence gapless.disconnects_id_seq restart with 9
+            """)
+        #expect(session.refusal(of: "select gapless.put_conversation('d', '{}')") == nil)
+        let join = "select gapless.add_participants('d', '{a}')"
+        #expect(session.refusal(of: join)?.state == "23505")
+        _ = try installation.install()
+        #expect(session.refusal(of: join) == nil)
+        #expect(try session.holds("nextval('gapless.disconnects_id_seq') = 9"))
     }
 
     @Test("goes up in one transaction, and names what depends on what it would drop")

@@ -15,4 +15,10 @@ import Testing
             #expect(!text.contains("{\(name)}"), "\(name)")
         }
     }
+
+    @Test("is ASCII, so that a client of any encoding can read its errors")
+    func ascii() {
+        let others = Schema().text.split(separator: "\n").filter { !$0.allSatisfy(\.isASCII) }
+        #expect(others == [])
+    }
 }

@@ -44,10 +44,10 @@ extension Sentence {
                 naming: "participants: null (accepted: an array"),
             .refused(
                 #"gapless.put_conversation('c', '{"participants": ["a", 7]}')"#, "PG400",
-                naming: "participants[1]: 7 (accepted: 1–255 bytes"),
+                naming: "participants[1]: 7 (accepted: 1-255 bytes"),
             .refused(
                 "gapless.put_conversation('', '{}')", "PG400",
-                naming: "id: an empty text (accepted: 1–255 bytes"),
+                naming: "id: an empty text (accepted: 1-255 bytes"),
             .refused(
                 "gapless.put_conversation(repeat('é', 128), '{}')", "PG400",
                 naming: "id: a text of 256 bytes"),
@@ -178,7 +178,7 @@ extension Sentence {
                 naming: "attachment: an array (accepted: an object or null)"),
             .refused(
                 #"gapless.post_message('c', 'alice', '{"body": "x", "id": 3}')"#, "PG400",
-                naming: "id: 3 (accepted: 1–255 bytes"),
+                naming: "id: 3 (accepted: 1-255 bytes"),
             .refused(
                 "gapless.post_message('c', 'alice', jsonb_build_object('body',"
                     + " repeat('x', 32769)))", "PG413",

@@ -18,15 +18,25 @@ import Wire
     init() throws {
         server = try RedisProcess()
         proxy = try TCPProxy(to: server.port)
-        let port = proxy.port
+        subject = try Self.subject(of: server, at: proxy.port, .seconds(1), notices)
+    }
+
+    private static func subject(
+        of server: RedisProcess, at port: Int, _ deadline: Duration, _ notices: Collected
+    ) throws -> Subject {
         let options = try server.options {
             $0.address.port = port
-            $0.deadline = .seconds(1)
+            $0.deadline = deadline
         }
         var limits = LogLimits()
         limits.message = 2 << 20
-        subject = Subject(Redis(options, limits: limits) { [notices] in notices.add($0.text) })
+        let subject = Subject(Redis(options, limits: limits) { notices.add($0.text) })
         try subject.waitUntilOnline()
+        return subject
+    }
+
+    private func subject(deadline: Duration) throws -> Subject {
+        try Self.subject(of: server, at: proxy.port, deadline, notices)
     }
 
     /// The user's list names conversations that are not there.
@@ -49,8 +59,25 @@ import Wire
             }
         }
         let taken = (0..<CommandQueue.jobLimit).prefix { _ in add("greedy") }.count
-        #expect(taken == CommandQueue.jobLimit / 2)
+        // They are long enough that half of the bytes is less than half of the jobs.
+        let size = CommandJob(many, until: .now) { _ in }.size
+        #expect(taken == (CommandQueue.byteLimit / 2 + size - 1) / size)
         #expect(add("another"))
+    }
+
+    /// The bytes of a user's calls leave room too, as those of 300 lists that are read at a time.
+    @Test func largeJobsOfOneUserLeaveRoomForOthers() {
+        let large = RedisCommand.words([[UInt8](repeating: 1, count: 1 << 20)])
+        var queue = CommandQueue()
+        func add(_ user: String) -> Bool {
+            let call = UpstreamCall.ask(
+                .conversations(user: user, limit: 100, cursor: nil), token: 1)
+            return Payer.$current.withValue(call.payer) {
+                queue.add(CommandJob([large], until: .now) { _ in })
+            }
+        }
+        #expect((1...300).prefix { _ in add("greedy") }.count == 32)
+        #expect(add("another") && !add("greedy"))
     }
 
     /// A command whose reply has no bound is no short job, however small it is: only few are in
@@ -232,6 +259,8 @@ import Wire
     }
 
     @Test func beyondSixtyFourMegabytesWhoComesIsRefused() throws {
+        // All eighty are there long before the deadline of the first, which would make room.
+        let subject = try subject(deadline: .seconds(6))
         try subject.conversation()
         proxy.set(.stalled)
         let body = String(repeating: "x", count: 1 << 20)

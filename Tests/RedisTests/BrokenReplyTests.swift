@@ -76,7 +76,7 @@ import Wire
         func packed(_ users: String...) -> [UInt8] { RedisEvent.pack(users) }
         let count = Array("250".utf8)
         guard
-            case .record(let record, _, ["b"], ["c", "d"], false) = event([
+            case .record(let record, _, ["b"], ["c", "d"], false, nil) = event([
                 count, packed("a"), packed("b"), packed("c", "d"),
             ])
         else {

@@ -232,7 +232,7 @@ import Wire
     @Test func aListIsToldOfWhateverMasterTheConversationIsAt() throws {
         let subject = try subject()
         try subject.waitUntilOnline()
-        subject.upstream.subscribeList(of: "bob")
+        subject.upstream.submit([.subscribeList(user: "bob")])
         let conversations = try (0..<3).map { try servers.conversations(at: $0, 1)[0] }
         // Nothing acknowledges a list: the first ones may be too early.
         var told: Set<String> = []

@@ -86,10 +86,10 @@ enum Conformance {
     private static func lines(_ subject: Subject, _ conversation: String) -> [String] {
         subject.outputs.events.filter { event in
             switch event {
-            case .message(let id, _, _, _), .deleted(let id, _, _), .read(let id, _, _),
+            case .message(let id, _, _, _, _), .deleted(let id, _, _), .read(let id, _, _),
                 .typing(let id, _, _, _):
                 id == conversation
-            case .record(let record, _, _, _, _): record.id == conversation
+            case .record(let record, _, _, _, _, _): record.id == conversation
             case .listed: false
             }
         }.map(Transcript.line)

@@ -256,4 +256,86 @@ import Wire
         }
         #expect(isWhole)
     }
+
+    // MARK: - One node that lost its end alone
+
+    /// Keeps a key and those of the same slot, or brings back what was kept.
+    private func copy(_ keys: [String], at node: RedisProcess, back: Bool) throws {
+        for key in keys {
+            // The braces of a key's copy put it in the key's slot.
+            let copy = key.contains("{") ? key + ":copy" : "{\(key)}:copy"
+            let script =
+                back
+                ? """
+                local dump = redis.call('GET', KEYS[2])
+                if dump then redis.call('RESTORE', KEYS[1], 0, dump, 'REPLACE') end
+                """
+                : """
+                local dump = redis.call('DUMP', KEYS[1])
+                if dump then redis.call('SET', KEYS[2], dump) end
+                """
+            try node.ask("EVAL", script, "2", key, copy)
+        }
+    }
+
+    private func owner(of key: String, _ servers: RedisClusterServers) -> RedisProcess {
+        servers.masters[HashSlot.of(Array(key.utf8)) * 3 / HashSlot.count]
+    }
+
+    private func changes(_ subject: Subject, since token: String?) throws -> ConversationChanges {
+        let query = HistoryQuery.conversationsSince(user: "bob", token: token, limit: 100)
+        guard case .conversationsSince(let changes) = try subject.ask(query) else {
+            throw TestFailure("no changes")
+        }
+        return changes
+    }
+
+    /// The list lacks a join that its log and the conversation have.
+    @Test func anEntryThatItsLogKnowsIsMissedAndComesBack() throws {
+        let servers = try RedisClusterServers()
+        let subject = Subject(Redis(try servers.options()))
+        try subject.waitUntilOnline()
+        let ids = try (0..<3).flatMap { try servers.conversations(at: $0, 2) }
+        for id in ids.dropLast(2) { try subject.conversation(id, of: ["bob"]) }
+        let list = "gapless:user:bob"
+        let node = owner(of: list, servers)
+        try copy([list], at: node, back: false)
+        try subject.conversation(ids[4], of: ["bob"])
+        let token = try changes(subject, since: nil).token
+        try copy([list], at: node, back: true)
+        // As many as the token has.
+        try subject.conversation(ids[5], of: ["bob"])
+        #expect(refusal { try changes(subject, since: token) } == .originUnavailable)
+        var last: ConversationChanges?
+        let isBack = Deadline.standard.poll {
+            last = try? changes(subject, since: token)
+            return last != nil
+        }
+        #expect(isBack && last?.complete == false)
+        #expect(Set(last?.heads.keys.map(\.text) ?? []) == Set(ids))
+    }
+
+    /// A conversation that lost a departure, which the list has.
+    @Test func aConversationThatWasPutBackIsInTheListsOfAllWhoTakePart() throws {
+        let servers = try RedisClusterServers()
+        let subject = Subject(Redis(try servers.options()))
+        try subject.waitUntilOnline()
+        let id = try servers.conversations(at: 0, 1)[0]
+        try subject.conversation(id)
+        let keys = [
+            "meta", "marks", "messages", "changes", "ids", "members", "reads", "deleted",
+            "trimmed",
+        ].map { "gapless:{\(id)}:\($0)" }
+        try copy(keys, at: owner(of: "\(id)", servers), back: false)
+        try subject.perform(.leave(id), by: .user("bob"))
+        let token = try changes(subject, since: nil).token
+        let lost = try subject.head(id)
+        #expect(try changes(subject, since: token).heads.isEmpty)
+        try copy(keys, at: owner(of: "\(id)", servers), back: true)
+        #expect(try subject.forkEpoch(lost, of: id).epoch != lost.epoch)
+        let isBack = Deadline.standard.poll {
+            (try? changes(subject, since: token))?.conversations.map(\.record.id) == [id]
+        }
+        #expect(isBack)
+    }
 }

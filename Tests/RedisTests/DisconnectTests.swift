@@ -1,4 +1,5 @@
 import Glibc
+import Ports
 import TestSupport
 import Testing
 import Wire
@@ -30,7 +31,7 @@ import Wire
 
     private func disconnect(_ user: String, mayComeBack: Bool = false) throws {
         let token = asked.outputs.token()
-        asked.upstream.disconnect(user, mayComeBack: mayComeBack, token: token)
+        asked.upstream.submit([.disconnect(user: user, mayComeBack: mayComeBack, token: token)])
         guard case .performed(_, let result) = try asked.outputs.wait(for: token) else {
             throw TestFailure("another kind of answer")
         }

@@ -13,10 +13,10 @@ final class Follower {
     private let subject: Subject
     private let conversation: String
     private var slots: [Int: EncodedMessage] = [:]
-    /// Up to which change the log is known without a break, and its mark.
+    /// Up to which change the log is known without a break.
     private var position = 0
-    private var mark = ""
-    private var epoch: String?
+    /// The newest head that was told with it: the log of each later answer has to have it.
+    private var seen: Head?
     /// How many outputs were looked at.
     private var looked = 0
     /// The generation in which the origin acknowledged the subscription; 0 after a lapse.
@@ -27,7 +27,7 @@ final class Follower {
     init(_ subject: Subject, _ conversation: String) throws {
         self.subject = subject
         self.conversation = conversation
-        subject.upstream.subscribe(conversation)
+        subject.upstream.submit([.subscribe(conversation)])
         try catchUp()
     }
 
@@ -46,7 +46,7 @@ final class Follower {
             else {
                 return false
             }
-            return asked?.generation == generation && head.rev == position && head.mark == mark
+            return asked?.generation == generation && head.rev == position && head == seen
         }
         if !isDone {
             throw TestFailure("generation \(generation), change \(position): did not catch up")
@@ -67,17 +67,15 @@ final class Follower {
     /// The chain of changes from the position; live events that came meanwhile are behind it.
     private func fetch(in generation: Int) throws {
         while true {
-            let query = HistoryQuery.changes(
-                conversation: conversation, since: position, mark: mark, limit: 7)
+            let changes = HistoryQuery.changes(
+                conversation: conversation, since: position, mark: nil, limit: 7)
+            let query = seen.map { .provided($0, changes) } ?? changes
             guard let asked = try? subject.askProven(query), case .changes(let read) = asked.answer,
                 asked.generation == generation
             else { return }
-            if let epoch, epoch != read.head.epoch { throw TestFailure("another epoch") }
-            epoch = read.head.epoch
             for message in read.messages { hold(message) }
-            guard let reached = read.mark else { throw TestFailure("no mark") }
             position = read.upTo
-            mark = reached
+            seen = read.head
             guard read.more else {
                 self.generation = generation
                 return
@@ -87,10 +85,11 @@ final class Follower {
 
     private func apply(_ event: FeedEvent) {
         switch event {
-        case .message(conversation, _, let message, let head):
+        case .message(conversation, _, let message, let head, _):
             hold(message)
             raise(to: head)
-        case .record(let record, let head, _, _, _) where record.id == conversation: raise(to: head)
+        case .record(let record, let head, _, _, _, _) where record.id == conversation:
+            raise(to: head)
         default: break
         }
     }
@@ -98,7 +97,7 @@ final class Follower {
     private func raise(to head: Head) {
         guard generation > 0, head.rev == position + 1 else { return }
         position = head.rev
-        mark = head.mark
+        seen = head
     }
 
     private func hold(_ message: EncodedMessage) {

@@ -13,7 +13,7 @@ import Wire
     private let there: Subject
 
     init() throws {
-        server = try RedisProcess(keeping: .nothing)
+        server = try RedisProcess(["--enable-debug-command", "yes"], keeping: .nothing)
         here = Subject(Redis(try server.options()))
         there = Subject(Redis(try server.options()))
         for subject in [here, there] { try subject.waitUntilOnline() }
@@ -120,6 +120,82 @@ import Wire
         let later = try changes(since: all.token)
         #expect(later.complete && later.removed == ["c2"])
         #expect(try server.ask("ZCARD", keys()[2]) == .integer(10_000))
+    }
+
+    // MARK: - A list that was put back
+
+    /// What a server had, which it goes back to.
+    private func keep() throws { try server.ask("SAVE") }
+    private func goBack() throws { try server.ask("DEBUG", "RELOAD", "NOSAVE") }
+
+    @Test(arguments: [1, 200])
+    func aTokenOfWhatWasLostIsNotConfirmed(count: Int) throws {
+        for number in 1...count { try here.conversation("c\(number)") }
+        let before = try changes(since: nil)
+        try keep()
+        try here.conversation("lost")
+        let after = try changes(since: before.token)
+        #expect(after.complete && after.conversations.contains { $0.record.id == "lost" })
+        try goBack()
+        // As many as before: what is missing is not seen by counting.
+        try here.conversation("new")
+        for subject in [here, there] {
+            #expect(try !changes(since: after.token, at: subject).complete)
+            let known = try changes(since: before.token, at: subject)
+            #expect(known.complete && known.removed.isEmpty && known.total == count + 1)
+            #expect(known.conversations.contains { $0.record.id == "new" })
+        }
+    }
+
+    @Test func aDepartureThatWasLostIsTakenBack() throws {
+        for id in ["c1", "c2"] { try here.conversation(id) }
+        let before = try changes(since: nil)
+        try keep()
+        try here.perform(.leave("c2"), by: .user("bob"))
+        let after = try changes(since: before.token)
+        #expect(after.complete && after.removed == ["c2"])
+        try goBack()
+        try here.perform(.leave("c1"), by: .user("bob"))
+        // The reading may have been quicker than the word of the departure to the log.
+        let back = try changes(since: after.token)
+        #expect(back.conversations.map(\.record.id) == ["c2"] && back.total == 1)
+        #expect(back.complete ? back.removed == ["c1"] : back.removed.isEmpty)
+        let known = try changes(since: before.token)
+        #expect(known.complete && known.removed == ["c1"] && known.total == 1)
+    }
+
+    /// An operator restores the keys of one conversation, and the list goes on.
+    @Test func aJoinThatOnlyItsConversationLostIsToldAsADeparture() throws {
+        try here.conversation("c1")
+        try here.conversation("c2", of: ["alice"])
+        try server.ask(
+            "EVAL",
+            """
+            for _, key in ipairs(redis.call('KEYS', '*{c2}*')) do
+              redis.call('SET', 'copy of ' .. key, redis.call('DUMP', key))
+            end
+            """, "0")
+        try here.perform(.addParticipants(conversation: "c2", [NewParticipant(user: "bob")]))
+        let token = try changes(since: nil).token
+        try server.ask(
+            "EVAL",
+            """
+            for _, copy in ipairs(redis.call('KEYS', 'copy of *')) do
+              redis.call('RESTORE', copy:sub(9), 0, redis.call('GET', copy), 'REPLACE')
+            end
+            """, "0")
+        for _ in 1...2 {
+            let changes = try changes(since: token)
+            #expect(changes.complete && changes.removed == ["c2"] && changes.total == 1)
+        }
+    }
+
+    /// What it proves of joins is less than this version promises.
+    @Test func aTokenOfAnEarlierFormIsNotConfirmed() throws {
+        try here.conversation("c1")
+        let token = try changes(since: nil).token
+        #expect(try changes(since: token).complete)
+        #expect(try !changes(since: String(token.dropFirst(2))).complete)
     }
 
     /// The entry comes before the conversation says so, and gateways' clocks are not asked.

@@ -18,7 +18,7 @@ import Wire
         watcher = Subject(Redis(try server.options()))
         writer = Subject(Redis(try server.options()))
         for subject in [watcher, writer] { try subject.waitUntilOnline() }
-        watcher.upstream.subscribeList(of: "bob")
+        watcher.upstream.submit([.subscribeList(user: "bob")])
         // Acknowledged behind the list, on the same connection.
         try watcher.subscribe("fence")
     }
@@ -27,9 +27,9 @@ import Wire
     private func told() throws -> [String] {
         // A fence: what was published before it, on the writer's connection, came before it.
         let before = watcher.outputs.count
-        writer.upstream.publish(
-            .typing(
-                conversation: "fence", user: "x", .begin, at: Timestamp(milliseconds: 0)))
+        let typing = FeedEvent.typing(
+            conversation: "fence", user: "x", .begin, at: Timestamp(milliseconds: 0))
+        writer.upstream.submit([.publish(typing)])
         _ = try watcher.outputs.wait("the fence", from: before) { output in
             if case .feed(.typing) = output { true } else { nil }
         }
@@ -66,7 +66,7 @@ import Wire
     }
 
     @Test func aListThatNobodyLooksAtIsNotTold() throws {
-        watcher.upstream.unsubscribeList(of: "bob")
+        watcher.upstream.submit([.unsubscribeList(user: "bob")])
         try watcher.subscribe("fence 2")
         try writer.conversation("c1", of: ["bob"])
         #expect(try told() == [])

@@ -101,16 +101,16 @@ import Wire
     }
 
     @Test func aConversationThatIsNotWantedAnyMoreIsNotTold() throws {
-        subject.upstream.unsubscribe("c1")
+        subject.upstream.submit([.unsubscribe("c1")])
         try subject.conversation("c2")
         try subject.subscribe("c2")
         try subject.send("not told", to: "c1")
         try subject.send("told", to: "c2")
         _ = try subject.outputs.wait("the message in c2") { output in
-            if case .feed(.message("c2", _, _, _)) = output { true } else { nil }
+            if case .feed(.message("c2", _, _, _, _)) = output { true } else { nil }
         }
         let told = subject.outputs.events.contains { event in
-            if case .message("c1", _, _, _) = event { true } else { false }
+            if case .message("c1", _, _, _, _) = event { true } else { false }
         }
         #expect(!told)
     }

@@ -21,7 +21,10 @@ import Wire
         try Conformance.answers(of: postgres, in: directory, seed: seed, &random)
         // Whoever follows a log has asked for its head.
         let conversations = random.conversations
-        guard case .heads(let heads, _) = try postgres.ask(.heads(conversations)) else { return }
+        guard case .heads(let heads, _) = try postgres.ask(.heads(conversations)) else {
+            Issue.record("the heads are not answered")
+            return
+        }
         for (id, head) in heads.map({ ($0.key.text, $0.value) }) {
             guard case .conversation(let view) = try postgres.ask(.conversation(id)),
                 let user = view.record.participants.first
@@ -29,7 +32,7 @@ import Wire
             let before = postgres.outputs.count
             try postgres.send("the last", to: id, by: user)
             let told: Head = try postgres.outputs.wait("the last of \(id)", from: before) {
-                guard case .feed(.message(id, .inserted, _, let head)) = $0 else { return nil }
+                guard case .feed(.message(id, .inserted, _, let head, _)) = $0 else { return nil }
                 return head
             }
             #expect(told.rev == head.rev + 1, "seed \(seed)")
@@ -59,7 +62,7 @@ import Wire
             switch output {
             case .subscribed(let id, _), .feed(.deleted(let id, _, _)):
                 (people[id], revs[id]) = (nil, nil)
-            case .feed(.record(let record, let head, let removed, let joined, _)):
+            case .feed(.record(let record, let head, let removed, let joined, _, _)):
                 let id = record.id
                 #expect(record.rev >= head.rev)
                 if record.namesEverybody {
@@ -107,7 +110,10 @@ import Wire
         }
         let mended = try put(ConversationFields(participants: named))
         #expect(mended?.participants == named && mended?.admins == ["a"])
-        guard case .conversation(let view) = try postgres.ask(.conversation("c")) else { return }
+        guard case .conversation(let view) = try postgres.ask(.conversation("c")) else {
+            Issue.record("the conversation is not answered")
+            return
+        }
         #expect(view.record.participants == named && view.record.rev == 2)
         #expect(try put(ConversationFields(title: "t"))?.rev == 3)
     }
@@ -122,10 +128,10 @@ import Wire
                 guard let head = event.head else { continue }
                 let id: String
                 switch event {
-                case .message(let conversation, _, let message, _):
+                case .message(let conversation, _, let message, _, _):
                     id = conversation
                     #expect(message.rev >= head.rev)
-                case .record(let record, _, _, _, _): id = record.id
+                case .record(let record, _, _, _, _, _): id = record.id
                 default: continue
                 }
                 if let before = last[id] {

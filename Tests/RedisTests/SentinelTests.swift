@@ -28,6 +28,20 @@ import Wire
         #expect(try subject.send("after").seq == 21)
     }
 
+    @Test func aHealthyStartLogsNoError() throws {
+        let servers = try RedisSentinels()
+        for _ in 1...5 {
+            let notices = Notices()
+            let options = try servers.master.options {
+                $0.address.port = 1
+                $0.sentinels = servers.sentinels.map(\.address)
+            }
+            let subject = Subject(Redis(options, notice: { notices.take($0) }))
+            try subject.waitUntilOnline()
+            #expect(notices.all.filter { $0.level == .error } == [])
+        }
+    }
+
     @Test func aMasterWithoutAMajorityCountsNoMoreThoughItAnswers() throws {
         let servers = try RedisSentinels()
         let subject = try servers.subject()
@@ -76,7 +90,7 @@ import Wire
         try #require(hasLapsed)
         // The newest change of which the feed of the old master told.
         let told = subject.outputs.all.prefix(lapse() ?? 0).compactMap { output -> Head? in
-            if case .feed(.message(_, _, _, let head)) = output { head } else { nil }
+            if case .feed(.message(_, _, _, let head, _)) = output { head } else { nil }
         }
         let lost = try #require(told.last)
         #expect(lost.rev > common.rev && lost.epoch == common.epoch)

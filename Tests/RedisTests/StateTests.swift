@@ -65,7 +65,7 @@ import Wire
         try busy.write(Array("EVAL \"while true do end\" 0\r\n".utf8))
         // The feed has a ping on its way, to which it is told that the server is busy.
         usleep(700_000)
-        subject.upstream.subscribe("c1")
+        subject.upstream.submit([.subscribe("c1")])
         usleep(300_000)
         try server.ask("SCRIPT", "KILL")
         let isSubscribed = Deadline.standard.poll {
@@ -324,7 +324,7 @@ import Wire
         #expect(refusal { try subject.changes(since: seen.rev, mark: seen.mark) } == .conflict)
         let sent = try subject.send("new")
         _ = try subject.outputs.wait("the feed of the new log") { output in
-            if case .feed(.message("c1", _, sent, _)) = output { true } else { nil }
+            if case .feed(.message("c1", _, sent, _, _)) = output { true } else { nil }
         }
     }
 
@@ -358,11 +358,11 @@ import Wire
 
 /// Lines for the log, as they came.
 final class Notices: Sendable {
-    private let taken = Mutex<[RedisNotice]>([])
+    private let taken = Mutex<[UpstreamNotice]>([])
 
-    var all: [RedisNotice] { taken.withLock { $0 } }
+    var all: [UpstreamNotice] { taken.withLock { $0 } }
 
-    func take(_ notice: RedisNotice) { taken.withLock { $0.append(notice) } }
+    func take(_ notice: UpstreamNotice) { taken.withLock { $0.append(notice) } }
 
     func wait(for text: String) throws {
         let came = Deadline.standard.poll { all.contains { $0.text.contains(text) } }

@@ -41,7 +41,7 @@ final class Subject: Sendable {
 
     func forkEpoch(_ head: Head, of conversation: String) throws -> Head {
         let token = outputs.token()
-        upstream.forkEpoch(head, conversation: conversation, token: token)
+        upstream.submit([.forkEpoch(head, conversation: conversation, token: token)])
         guard case .heads(let heads, _) = try answer(to: token).answer,
             let head = heads[conversation.id]
         else { throw TestFailure("no head") }
@@ -68,7 +68,7 @@ final class Subject: Sendable {
     ) throws -> EncodedMessage {
         let message = NewMessage(author: author, content: MessageContent(id: id, body: body))
         let outcome = try perform(.send(conversation: conversation, [message]))
-        guard case .messages(let messages, _) = outcome, let sent = messages.first else {
+        guard case .messages(let messages, _, _) = outcome, let sent = messages.first else {
             throw TestFailure("no message")
         }
         return sent
@@ -102,7 +102,7 @@ final class Subject: Sendable {
     @discardableResult
     func subscribe(_ conversation: String = "c1") throws -> Int {
         let before = outputs.count
-        upstream.subscribe(conversation)
+        upstream.submit([.subscribe(conversation)])
         return try outputs.wait("the subscription of \(conversation)", from: before) { output in
             if case .subscribed(conversation, let generation) = output { generation } else { nil }
         }

@@ -13,7 +13,7 @@ enum Transcript {
     static func line(_ result: Result<Outcome, any Error>) -> String {
         switch result {
         case .failure(let error): refusal(error)
-        case .success(.messages(let messages, let isNew)):
+        case .success(.messages(let messages, _, let isNew)):
             "messages \(messages.map(line)) new \(isNew)"
         case .success(.conversation(let view, let isNew)): "\(line(view)) new \(isNew)"
         case .success(.read(let reader)): line(reader)
@@ -49,9 +49,9 @@ enum Transcript {
 
     static func line(_ event: FeedEvent) -> String {
         switch event {
-        case .message(let conversation, let type, let message, let head):
+        case .message(let conversation, let type, let message, let head, _):
             "\(name(conversation)): \(type) \(line(message)) \(line(head))"
-        case .record(let record, let head, let removed, _, let isNew):
+        case .record(let record, let head, let removed, _, let isNew, _):
             // An event may leave out whom it does not change, or name all.
             "record \(line(record, naming: false)) \(line(head)) removed \(removed) new \(isNew)"
         case .deleted(let conversation, _, let participants):

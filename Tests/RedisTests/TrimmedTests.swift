@@ -54,7 +54,7 @@ import Wire
             return NewMessage(author: "alice", content: MessageContent(id: id, body: body))
         }
         guard
-            case .messages(let sent, let isNew) = try subject.perform(
+            case .messages(let sent, _, let isNew) = try subject.perform(
                 .send(conversation: "c1", messages))
         else { throw TestFailure("no messages") }
         #expect(sent.map(\.seq) == [1, 21, 20] && isNew)

@@ -86,7 +86,7 @@ extension RuleCase.Expectation {
                 return "\(error.code): \(error.message), current: \(error.current != nil)"
             }
             return holds(current) ? nil : String(decoding: current.bytes, as: UTF8.self)
-        case (.message(let holds), .success(.messages(let messages, _))):
+        case (.message(let holds), .success(.messages(let messages, _, _))):
             guard let object = messages.first.flatMap({ try? JSONObject($0.json) }) else {
                 return "no message"
             }

@@ -9,8 +9,8 @@ import Testing
         let seed: UInt64
         let steps: Int
         var kind = Trial.Kind.replica
-        /// Most are of worlds in which no part of a log was lost.
-        var without: Set<Fault> = [.damages]
+        /// Most are of worlds in which no part of a log was lost, and none was put back.
+        var without: Set<Fault> = [.damages, .forks]
         var isPaced = false
         var isRinging = false
         let found: String
@@ -82,14 +82,15 @@ import Testing
         Seed(
             seed: 500_072, steps: 72,
             without: [
-                .damages, .drops, .empties, .failovers, .floors, .gateways, .lapses, .late,
+                .damages, .forks, .drops, .empties, .failovers, .floors, .gateways, .lapses, .late,
                 .readers, .reorders, .short, .stalls, .trims,
             ], isPaced: true, isRinging: true,
             found: "changes were taken for read that a newer one, not heard of yet, had replaced"),
         Seed(
             seed: 500_148, steps: 28,
             without: [
-                .damages, .drops, .duplicates, .empties, .failovers, .failures, .floors, .gateways,
+                .damages, .forks, .drops, .duplicates, .empties, .failovers, .failures, .floors,
+                .gateways,
                 .late, .readers, .reorders, .restarts, .short, .stores,
             ], isPaced: true,
             found: "an event held for an answer brought back what the answer did not have any more"
@@ -97,7 +98,7 @@ import Testing
         Seed(
             seed: 508_734, steps: 49,
             without: [
-                .damages, .drops, .empties, .failovers, .floors, .gateways, .late, .readers,
+                .damages, .forks, .drops, .empties, .failovers, .floors, .gateways, .late, .readers,
                 .repeated, .restarts, .stalls, .stores, .trims,
             ], isRinging: true,
             found: "an event held for an answer took a list back behind the answer's token"),
@@ -107,10 +108,32 @@ import Testing
         Seed(
             seed: 608_254, steps: 52,
             without: [
-                .damages, .drops, .duplicates, .empties, .failovers, .failures, .floors, .gateways,
+                .damages, .forks, .drops, .duplicates, .empties, .failovers, .failures, .floors,
+                .gateways,
                 .late, .readers, .reorders, .stores, .trims,
             ], isRinging: true,
             found: "a change whose value an earlier one had brought did not move the list's head"),
+        Seed(
+            seed: 4_027_680, steps: 40,
+            without: [
+                .damages, .drops, .duplicates, .empties, .failures, .floors, .gateways, .late,
+                .readers, .reorders, .repeated, .short, .stalls, .stores,
+            ], isPaced: true,
+            found: "what one log had confirmed was taken for confirmed by the log after it"),
+        Seed(
+            seed: 5_002_828, steps: 31,
+            without: [
+                .damages, .duplicates, .empties, .failovers, .floors, .gateways, .lapses, .late,
+                .readers, .repeated, .short, .stalls, .trims,
+            ], isPaced: true,
+            found: "a head was compared with what was known when the question was queued"),
+        Seed(
+            seed: 4_003_226, steps: 66, without: [], isPaced: true, isRinging: true,
+            found: "an absence from before an answer showed the conversation took it off the list"
+        ),
+        Seed(
+            seed: 4_006_594, steps: 74, without: [], isPaced: true, isRinging: true,
+            found: "the same of a conversation that the list had had before"),
     ]
 
     @Test(arguments: seeds)

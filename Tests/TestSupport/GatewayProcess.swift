@@ -137,6 +137,12 @@ package final class GatewayProcess {
         return status
     }
 
+    /// Whether the log has this text. A line is written beside the loop, so it may come a moment
+    /// after the answer to which it belongs.
+    package func logs(_ text: String) -> Bool {
+        Deadline.after(.seconds(10)).poll { log.contains(text) }
+    }
+
     /// Everything that all starts wrote to standard output and error.
     package var log: String {
         let data = try? Data(contentsOf: directory.appendingPathComponent("log"))

@@ -7,13 +7,14 @@ package final class LinkedRedis {
     private let certificates: Certificates?
     private let port: Int
 
+    /// - Parameter word: by which the proxy knows some connections from others.
     /// - Throws: `TestFailure` where it does not come up.
-    package init(tls: Bool = false) throws {
+    package init(tls: Bool = false, word: String = "") throws {
         guard tls else {
             certificates = nil
             server = try RedisProcess()
             port = server.port
-            proxy = try TCPProxy(to: port)
+            proxy = try TCPProxy(to: port, letting: word)
             return
         }
         let certificates = try Certificates()

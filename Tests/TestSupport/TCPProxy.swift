@@ -18,6 +18,8 @@ package final class TCPProxy: Sendable {
         case flapping
         /// Only those pass who said the word in their first bytes; all others are reset.
         case parted
+        /// Those who said the word hear nothing; what they say passes, and so does all of others.
+        case muted
     }
 
     private struct Orders {
@@ -81,6 +83,8 @@ private struct Carrier {
         let far: Int32
         /// Whether they said the word, once they have said anything.
         var isLet: Bool?
+        /// Whether they have ever said it.
+        var isNamed = false
     }
 
     private var listener: Int32
@@ -89,6 +93,7 @@ private struct Carrier {
     private let word: [UInt8]
     private var sides: [Side] = []
     private var isParted = false
+    private var isMuting = false
     private var resetsDone = 0
     private var nextReset = ContinuousClock.now
 
@@ -105,12 +110,13 @@ private struct Carrier {
             if resets != resetsDone || mode == .refusing { resetAll() }
             resetsDone = resets
             isParted = mode == .parted
+            isMuting = mode == .muted
             switch mode {
             case .refusing:
                 stopListening()
                 usleep(5000)
             case .stalled: usleep(5000)
-            case .open, .slow, .flapping, .parted:
+            case .open, .slow, .flapping, .parted, .muted:
                 if mode == .flapping, ContinuousClock.now >= nextReset {
                     resetAll()
                     nextReset = .now + .milliseconds(Int.random(in: 20...150))
@@ -146,6 +152,9 @@ private struct Carrier {
     private mutating func carry() {
         let descriptors = [listener] + sides.flatMap { [$0.near, $0.far] }
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        for (place, side) in sides.enumerated() where isMuting && side.isNamed {
+            entries[2 + 2 * place].fd = -1
+        }
         guard poll(&entries, nfds_t(entries.count), 5) > 0 else { return }
         var ended: Set<Int> = []
         for place in sides.indices {
@@ -191,6 +200,7 @@ private struct Carrier {
         let bytes = Self.receive(sides[place].near)
         let isLet = sides[place].isLet ?? says(bytes)
         sides[place].isLet = isLet
+        sides[place].isNamed = sides[place].isNamed || says(bytes)
         return (isLet || !isParted) && Self.pass(bytes, to: sides[place].far)
     }
 

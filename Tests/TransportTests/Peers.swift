@@ -68,8 +68,8 @@ protocol Peer: Sendable {
     var endpoint: ClientEndpoint { get }
     /// The texts that came from the client.
     var heard: [String] { get }
-    /// How many texts wait for a client that does not read.
-    var unsent: Int { get }
+    /// Whether a client is connected.
+    var isInCompany: Bool { get }
     func say(_ texts: [String])
     func close(code: UInt16)
     /// Ends the connection without a word.
@@ -101,7 +101,7 @@ final class MemoryEnd: Peer, MemoryPeer {
 
     func transport() -> any ClientTransport { network.transport() }
     var heard: [String] { state.withLock { $0.heard } }
-    var unsent: Int { link { $0.unread } ?? 0 }
+    var isInCompany: Bool { state.withLock { $0.link != nil } }
 
     private func link<Value: Sendable>(_ body: @Sendable (MemoryLink) -> Value) -> Value? {
         let link = state.withLock { $0.link }
@@ -169,7 +169,7 @@ final class SocketEnd: Peer, ServerDelegate, @unchecked Sendable {
 
     func transport() -> any ClientTransport { LoopTransport() }
     var heard: [String] { state.withLock { $0.heard } }
-    var unsent: Int { onLoop { end in end.socket.map { end.server?.unsentBytes($0) ?? 0 } ?? 0 } }
+    var isInCompany: Bool { onLoop { $0.socket != nil } }
 
     private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (SocketEnd) -> Value) -> Value
     {

@@ -105,23 +105,14 @@ import Testing
         rig.stop()
     }
 
-    @Test(arguments: Kind.allCases) func whoIsPausedLeavesItWithThePeer(_ kind: Kind) async throws {
+    /// Far more than the sockets between the two take comes while the client is slow with each.
+    @Test(arguments: Kind.allCases) func readingNeverStops(_ kind: Kind) async throws {
         let rig = try Rig(kind)
         let number = try await rig.connect()
-        rig.record.onText.withLock { $0.call = { $0.pauseReading(true) } }
-        // More than the sockets between the two take.
         let texts = (0..<400).map { "\($0) " + String(repeating: "x", count: 50_000) }
         rig.peer.say(texts)
-        try await rig.until { rig.peer.unsent > 0 && !rig.record.texts.isEmpty }
-        await rig.peer.pass(50)
-        let taken = rig.record.texts.count
-        await rig.peer.pass(50)
-        #expect(rig.record.texts.count == taken && taken < 100 && rig.peer.unsent > 0)
-        await rig.perform { $0.pauseReading(false) }
         try await rig.until { rig.record.texts.count == 400 }
         #expect(rig.record.texts == texts)
-        // The next socket is read whatever became of the one before.
-        await rig.perform { $0.pauseReading(true) }
         let next = try await rig.connect()
         rig.peer.say(["again"])
         try await rig.until { rig.record.events.last == .text(next, "again") }
@@ -192,7 +183,7 @@ import Testing
             #expect(ran.withLock { $0 } == ["before"])
             #expect(rig.record.events == [.opened(number)])
             // Whoever is at the other end learns that nobody is here.
-            try await rig.until { rig.peer.unsent == 0 }
+            try await rig.until { !rig.peer.isInCompany }
         }
         let end = ContinuousClock.now + .seconds(120)
         while held != nil, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(2)) }

@@ -29,6 +29,7 @@ KEY = "an-operators-key-of-forty-characters-0123"
 VARYING = [
     (r"\b\d{4}-\d\d-\d\dT[\d:.]+Z\b", "TIME"), (re.escape(tempfile.gettempdir()) + "/trouble[a-z0-9_]*", "DIR"),
     (r"127\.0\.0\.1:\d+", "HOST:PORT"), (r"\[::1\]:\d+", "HOST:PORT"),
+    (r"\bcommit=\w+", "commit=COMMIT"),
 ]
 #: A certificate of our own.
 OURS = ssl._create_unverified_context()  # pylint: disable=protected-access

@@ -1,5 +1,6 @@
 """What can go wrong: each is really done to a gateway, by `break_it` of a `Thing`."""
 
+import contextlib
 import os
 import pathlib
 import resource
@@ -126,6 +127,13 @@ def damaged(folder, program):
     return None, {}
 
 
+def of_no_version(folder, program):
+    with contextlib.closing(sqlite3.connect(folder / "gapless.db")) as file:
+        file.execute("pragma application_id = 0x47504C53")
+        file.execute("pragma user_version = -3")
+    return None, {}
+
+
 def of_another_kind(folder, program):
     from .stage import Gateway
     gateway = Gateway(program, folder, {})
@@ -187,7 +195,7 @@ thing("start", "The certificate is no PEM", "A file of another format, or half a
 thing("start", "The key of TLS has a passphrase", "Nobody is there to type it.",
       "Take it off: `openssl pkey -in KEY -out PLAIN`.", encrypted_key, starts=False)
 thing("start", "The file with the API keys is not there", "`auth.api_key_file` names no file.",
-      "Make the file, a key a line: `openssl rand -hex 24 > FILE`.",
+      "Make the file, a key a line: `(umask 077; openssl rand -hex 24 > FILE)`.",
       settings({"auth.api_key_file": "FOLDER/nothing"}), starts=False)
 thing("start", "Open mode on an address that others reach", "Anybody could be anybody.",
       "Give tokens (`auth.mode: jwt`), or say `auth.allow_insecure`.",
@@ -207,8 +215,9 @@ thing("start", "The folder belongs to somebody else", "The gateway may not write
       "`chown` it to the user that the gateway runs as.", folder_of_root, launcher=NOBODY,
       starts=False)
 thing("start", "The lock file belongs to somebody else",
-      "A command was run as root beside the gateway.", "Remove it, or `chown` it.", lock_of_root,
-      launcher=NOBODY, starts=False)
+      "A command was run as root beside the gateway.",
+      "`chown` it to the user that the gateway runs as. Don't remove it: it says how far clients"
+      " were told of their lists.", lock_of_root, launcher=NOBODY, starts=False)
 thing("start", "The port is taken", "Another program, or another gateway, listens there.",
       "`ss -ltnp` says who.", taken_port, starts=False)
 thing("start", "The address is not this machine's", "A wrong address, or an interface that is down.",
@@ -236,6 +245,8 @@ thing("start", "The file is the log of an embedded gateway, and Redis is configu
       "`upstream.kind` was changed, or `cache.path` mixed up.",
       "Give the cache another `cache.path`: the log is not touched.", of_another_kind,
       starts=False)
+thing("start", "The file's version is none", "Somebody changed `user_version`, or the first page is broken.",
+      "Restore a backup. The file stays as it is.", of_no_version, starts=False)
 
 
 # MARK: - Redis
@@ -332,7 +343,7 @@ thing("redis", "The password of Redis was changed", "`requirepass` was set, and 
       redis(), asks(("CONFIG", "SET", "requirepass", "other"), ("AUTH", "other"), KILL, KILL_FEEDS),
       asks(("AUTH", "other"), ("CONFIG", "SET", "requirepass", "")), seconds=8, ready=False)
 thing("redis", "The user of Redis may not do all that is needed (NOPERM)", "Its ACL was changed.",
-      "Give it the rights that deployment.md names.", redis(),
+      "Give it the rights that security.md names.", redis(),
       asks(("ACL", "SETUSER", "default", "-eval", "-evalsha")),
       asks(("ACL", "SETUSER", "default", "+@all")), seconds=8)
 thing("redis", "Redis was emptied (FLUSHALL)", "Somebody typed it.",
@@ -513,14 +524,27 @@ def without_log(gateway, origin):
     (gateway.folder / "gapless.db-wal").unlink()
 
 
-def lock_file(gateway, origin):
-    gateway.locker = sqlite3.connect(gateway.folder / "gapless.db", isolation_level=None)
-    gateway.locker.execute("begin immediate")
+def without_index(gateway, origin):
+    (gateway.folder / "gapless.db-shm").unlink()
 
 
-def unlock_file(gateway, origin):
-    gateway.locker.rollback()
-    gateway.locker.close()
+def cut_log(gateway, origin):
+    os.truncate(gateway.folder / "gapless.db-wal", 0)
+
+
+def put_back(folder, program):
+    from .stage import Gateway
+    gateway = Gateway(program, folder, {})
+    gateway.start()
+    subprocess.run(["sqlite3", folder / "gapless.db", f".backup {folder}/copy.db"], check=True)
+    gateway.put()
+    gateway.write()
+    gateway.process.terminate()
+    gateway.process.wait()
+    for end in ["-wal", "-shm"]:
+        (folder / f"gapless.db{end}").unlink(missing_ok=True)
+    (folder / "copy.db").rename(folder / "gapless.db")
+    return None, {}
 
 
 def small_disk(folder, program):
@@ -601,11 +625,17 @@ thing("disk", "Another file was moved in the place of the embedded log's", "A re
 thing("disk", "Another file was copied over the embedded log's", "A restore under it.",
       "Stop the gateway first, and restore then.", None, copied_over, seconds=8, ready=False)
 thing("disk", "The write-ahead log of the embedded log was removed", "Somebody tidied up.",
-      "Don't stop the gateway before you copied it: what is in it alone is lost with the process.",
+      "Stop the gateway with SIGTERM: it brings what is in it into the file. A kill loses that.",
       None, without_log, seconds=8, ready=False)
-thing("disk", "Another process holds a lock on the file", "Somebody's `sqlite3` in a transaction.",
-      "End that process, or its transaction: `fuser -v FILE`.", None, lock_file, unlock_file,
-      seconds=12, ready=False)
+thing("disk", "The index of the write-ahead log was removed", "Somebody tidied up.",
+      "Restart the gateway: SQLite makes it anew, and nothing is lost.", None, without_index,
+      seconds=8, ready=False)
+thing("disk", "The write-ahead log of the embedded log was cut", "`truncate`, or a disk's repair.",
+      "Restart the gateway. It goes on with what its last checkpoint left, and clients are told;"
+      " or restore a backup that has more.", None, cut_log, seconds=8, ready=False)
+thing("disk", "An older copy of the embedded log was put back", "A restore, with the gateway stopped.",
+      "Nothing: clients are told what the copy lacks, and read their lists again.", put_back,
+      lambda *_: None, ready=True, is_there=True)
 thing("process", "There are no descriptors left", "More connections than `LimitNOFILE`.",
       "Raise `LimitNOFILE`, or lower `limits.connections`.", None, descriptors, leave,
       ready=True, launcher=("prlimit", "--nofile=160:160"))

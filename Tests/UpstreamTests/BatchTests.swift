@@ -110,7 +110,7 @@ import Wire
     private static func text(_ result: Result<Outcome, RequestError>) -> String {
         switch result {
         case .failure(let error): "\(error)"
-        case .success(.messages(let messages, let isNew)):
+        case .success(.messages(let messages, _, let isNew)):
             "\(isNew) " + messages.map { String(decoding: $0.json, as: UTF8.self) }.joined()
         case .success(.conversation(let view, let isNew)):
             "\(isNew) \(view.record) \(view.head.seq) \(view.head.rev) \(view.reader as Any)"

@@ -38,7 +38,7 @@ import Wire
     private static func told(_ chain: ChangeChain) -> [(joined: [String], gone: [String])]? {
         guard case .part(let events, _) = chain.told(of: "c", after: head(5)) else { return nil }
         return events.compactMap { event in
-            guard case .record(_, _, let removed, let joined, _) = event else { return nil }
+            guard case .record(_, _, let removed, let joined, _, _) = event else { return nil }
             return (joined, removed)
         }
     }

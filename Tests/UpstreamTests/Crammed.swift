@@ -69,7 +69,7 @@ struct Crammed {
         else { exit(13) }
         limit(.max)
         results.room.wait()
-        guard embedded.isWritable, case .success(.messages(let sent, true)) = send("m2"),
+        guard embedded.isWritable, case .success(.messages(let sent, _, true)) = send("m2"),
             sent.first?.seq == 2
         else { exit(14) }
         exit(0)

@@ -34,7 +34,8 @@ import Wire
             limits.participants = 1_000_000
             log = try MessageLog(
                 connection, try Reader(store), PresentLimits(limits),
-                tailLimit: Embedded.tail, clock: { Timestamp(milliseconds: 0) }, outlet: Outlet())
+                tailLimit: Embedded.tail, clock: { Timestamp(milliseconds: 0) }, outlet: Outlet(),
+                witness: store.witness)
             let people = (0..<count).map { "user-\($0)" }
             try perform(.put(id: "c", ConversationFields(participants: people, admins: ["user-5"])))
         }

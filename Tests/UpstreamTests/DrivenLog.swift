@@ -28,23 +28,23 @@ final class DrivenLog {
             Store.Options(
                 path: directory + "/gapless.db", origin: Embedded.kind, durability: .normal,
                 isChecked: false, wait: .seconds(30)))
-        connection = try Connection(cache: store.options.path, access: .readWrite)
+        connection = try Connection(path: store.options.path, access: .readWrite)
         _ = try connection.integer("PRAGMA wal_autocheckpoint = 0")
         reader = try Reader(store)
         self.tail = tail
-        log = try Self.log(connection, reader, tail, told)
+        log = try Self.log(store, connection, reader, tail, told)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
     private static func log(
-        _ connection: Connection, _ reader: Reader, _ tail: Int, _ told: Told
+        _ store: Store, _ connection: Connection, _ reader: Reader, _ tail: Int, _ told: Told
     ) throws -> MessageLog {
         let outlet = Outlet()
         outlet.open { told.take($0) }
         return try MessageLog(
             connection, reader, PresentLimits(LogLimits()), tailLimit: tail,
-            clock: { told.now }, outlet: outlet)
+            clock: { told.now }, outlet: outlet, witness: store.witness)
     }
 
     /// The time of day, in milliseconds.
@@ -54,7 +54,7 @@ final class DrivenLog {
     }
 
     /// As another process would find it.
-    func restart() throws { log = try Self.log(connection, reader, tail, told) }
+    func restart() throws { log = try Self.log(store, connection, reader, tail, told) }
 
     /// Does all of it in one transaction.
     /// - Returns: what was told, in its order.

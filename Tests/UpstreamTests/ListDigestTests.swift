@@ -96,6 +96,31 @@ import Wire
         #expect("bar".utf8.fnv1a(after: "foo".utf8.fnv1a()) == "foobar".utf8.fnv1a())
     }
 
+    /// A conversation of a short list that is neither there nor among those that left.
+    @Test func whatIsMissingFromAShortListIsFound() {
+        var random = SplitMix64(seed: 4)
+        let entries = Self.entries(20, &random)
+        let token = Self.digest(entries)
+        var others = Array(entries.dropFirst())
+        others.append(
+            Entry(
+                id: "joined", head: Head(epoch: "e", seq: 0, rev: 1, mark: "m", floor: 1),
+                lastRead: 0))
+        let now = Self.digest(others, like: token)
+        #expect(!token.isExplained(by: now, []) && !token.isExplained(by: now, ["joined"]))
+        #expect(token.isExplained(by: now, [entries[0].id]))
+        #expect(token.isExplained(by: Self.digest(entries, like: token), []))
+    }
+
+    /// Tokens of an earlier form prove nothing of joins.
+    @Test func aTokenOfAnEarlierFormIsNone() {
+        var random = SplitMix64(seed: 5)
+        let token = ListPlaceToken(
+            place: 5, mark: "00ff00ff00ff00ff", digest: Self.digest(Self.entries(3, &random)))
+        #expect(ListPlaceToken(token.text) == token)
+        #expect(ListPlaceToken(String(token.text.dropFirst(2))) == nil)
+    }
+
     @Test func anOrderIsNone() {
         var random = SplitMix64(seed: 9)
         let entries = Self.entries(50, &random)
@@ -103,12 +128,12 @@ import Wire
     }
 
     @Test(arguments: [
-        "", "1", "5.00ff", "5.00ff.", "5.00ff.1", "5.00ff.1.AAA",
-        "5.00ff.01.AAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-        "-1.00ff.1.AAAAAAAAAAAAAAAAAAAAAAAAAAAA", "5.00ff.1.AAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-        "5.00ff.1.______AAAAAAAAAAAAAAAAAAAAAAAA",
-        "5.00ff.1.~AAAA", "5.00ff.2.~AAAAAAAAAAAAAAAAAAAAAA", "5.00ff.0.~AAAAAAAAAAA",
-        "5.00ff.1.~AAAA_______", "5.00ff.1.~AAAAAAAAAA=", "5.00ff.1.AAAAAAAAAAAAAAAAAAAAA",
+        "", "1", "2", "2.5.00ff", "2.5.00ff.", "2.5.00ff.1", "2.5.00ff.1.AAA",
+        "2.5.00ff.01.AAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "2.-1.00ff.1.AAAAAAAAAAAAAAAAAAAAAAAAAAAA", "2.5.00ff.1.AAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        "2.5.00ff.1.______AAAAAAAAAAAAAAAAAAAAAAAA",
+        "2.5.00ff.1.~AAAA", "2.5.00ff.2.~AAAAAAAAAAAAAAAAAAAAAA", "2.5.00ff.0.~AAAAAAAAAAA",
+        "2.5.00ff.1.~AAAA_______", "2.5.00ff.1.~AAAAAAAAAA=", "2.5.00ff.1.AAAAAAAAAAAAAAAAAAAAA",
     ])
     func anythingElseIsNoToken(text: String) {
         #expect(ListPlaceToken(text) == nil)

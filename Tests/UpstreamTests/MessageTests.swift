@@ -82,7 +82,7 @@ import Wire
         let events = origin.events()
         #expect(events.count == 2)
         for (event, message) in zip(events, try sent.messages()) {
-            guard case .message("c1", .inserted, message, let head) = event else {
+            guard case .message("c1", .inserted, message, let head, nil) = event else {
                 Issue.record("not the insertion of the message")
                 continue
             }
@@ -171,7 +171,7 @@ import Wire
         #expect(edited.createdAt == sent.createdAt)
         let message = try edited.message()
         #expect(message.body == "two" && message.editedAt?.milliseconds == origin.now)
-        guard case .message("c1", .updated, edited, _) = origin.events().last else {
+        guard case .message("c1", .updated, edited, _, nil) = origin.events().last else {
             Issue.record("the feed did not tell the edit")
             return
         }

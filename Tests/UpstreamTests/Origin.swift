@@ -188,7 +188,7 @@ final class Origin {
 
 extension Outcome {
     func messages() throws -> [EncodedMessage] {
-        guard case .messages(let messages, _) = self else { throw Origin.Lost() }
+        guard case .messages(let messages, _, _) = self else { throw Origin.Lost() }
         return messages
     }
 
@@ -205,7 +205,7 @@ extension Outcome {
     /// Whether something was made that had not been there.
     var isNew: Bool {
         switch self {
-        case .messages(_, let isNew), .conversation(_, let isNew): isNew
+        case .messages(_, _, let isNew), .conversation(_, let isNew): isNew
         case .read, .done: false
         }
     }

@@ -16,7 +16,7 @@ import Upstream
             let depth = withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) }
             depths.withLock { $0.append(depth) }
         }
-        for _ in 0..<100 { embedded.subscribe("c1") }
+        for _ in 0..<100 { embedded.submit([.subscribe("c1")]) }
         embedded.stop()
         let seen = depths.withLock { $0 }
         #expect(seen.count == 100)

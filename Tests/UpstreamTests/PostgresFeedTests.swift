@@ -19,19 +19,28 @@ import Wire
     init() {
         let options = PostgresOptions(url: "")
         pool = PostgresPool(options)
-        feed = PostgresFeed(
-            options, pool, links,
-            deliver: { [told] outputs in told.outputs.withLock { $0 += outputs } },
-            damaged: { _, _ in })
+        let outlet = Outlet()
+        outlet.open { [told] outputs in told.outputs.withLock { $0 += outputs } }
+        feed = PostgresFeed(options, pool, links, outlet, damaged: { _, _ in })
         let identity = PostgresIdentity(system: "s", timeline: 1, started: 1)
         feed.opened(links.feedOpened(identity))
         feed.subscribe("c".id)
-        feed.rang(["c".id])
+        feed.noteDoorbells(["c".id])
     }
 
     private func learn(_ rev: Int, epoch: String = "e") {
         let head = Head(epoch: epoch, seq: 0, rev: rev, mark: "m\(rev)", floor: 1)
         feed.learn(head, of: "c".id, generation: links.generation)
+    }
+
+    /// A server that lost its end gives them again.
+    @Test func numbersOfEntriesCountForOneFeed() {
+        var log = PostgresListLog()
+        log.open(at: 5)
+        let first = [log.isNew(7), log.isNew(7)]
+        log.open(at: 5)
+        let next = [log.isNew(7), log.isNew(7)]
+        #expect(first == [true, false] && next == [true, false])
     }
 
     /// What is asked now, and nothing else.
@@ -71,7 +80,7 @@ import Wire
         let task = try #require(asked()).task
         pool.finish(task, [.failure(.originUnavailable)])
         // It has rung again, and what it said then is not read either.
-        feed.rang(["c".id])
+        feed.noteDoorbells(["c".id])
         #expect(asked() == nil && joined == 1)
         feed.closed()
         #expect(joined == 1)
@@ -87,14 +96,14 @@ import Wire
         learn(2)
         let task = try #require(asked()).task
         pool.finish(task, [.failure(.originUnavailable)])
-        feed.lives(at: before)
+        feed.noteAlive(at: before)
         #expect(joined == 1)
-        feed.lives(at: .now)
+        feed.noteAlive(at: .now)
         #expect(joined == 2)
-        feed.lives(at: .now)
+        feed.noteAlive(at: .now)
         #expect(joined == 2)
         // And the next question is asked.
-        feed.rang(["c".id])
+        feed.noteDoorbells(["c".id])
         learn(3)
         #expect(asked() != nil)
     }
@@ -104,18 +113,18 @@ import Wire
         feed.closed()
         feed.opened(links.generation, place: 7)
         feed.subscribeList("u".id)
-        feed.rang(["d".id])
+        feed.noteDoorbells(["d".id])
         let first = try #require(asked())
         #expect(first.text.contains(#""q":"listed","users":["u"],"conversations":["d"],"since":7"#))
         pool.finish(first.task, [.failure(.originUnavailable)])
         #expect(asked() == nil)
-        feed.lives(at: .now)
+        feed.noteAlive(at: .now)
         let second = try #require(asked())
         #expect(second.text == first.text)
         let rows = #"{"word":"done","place":9,"listed":[["u",4,"d",true],["u",5,"d",false]]}"#
         let answer = try #require(PostgresAnswer(Array(rows.utf8)))
         pool.finish(second.task, [.success(answer)])
-        feed.rang(["d".id])
+        feed.noteDoorbells(["d".id])
         // What was told once is not told again.
         pool.finish(try #require(asked()).task, [.success(answer)])
         let told = told.outputs.withLock { outputs in
@@ -124,7 +133,7 @@ import Wire
             }
         }
         #expect(told == [true, false])
-        feed.lives(at: .now)
+        feed.noteAlive(at: .now)
         #expect(asked() == nil)
     }
 

@@ -1,3 +1,4 @@
+import Ports
 import Synchronization
 import Testing
 import Wire
@@ -31,6 +32,36 @@ import Wire
         pool.finish(alone, [.failure(.conversationLocked)])
         #expect(refused.withLock { $0.count } == 3)
         #expect(pool.take(0) == nil)
+    }
+
+    @Test("leaves room for others beside what one user asks")
+    func room() throws {
+        let pool = PostgresPool(options)
+        let refused = Mutex<[String: Int]>([:])
+        func ask(_ user: String, _ bytes: Int) {
+            let call = UpstreamCall.ask(.listed(user: user), token: 1)
+            Payer.$current.withValue(call.payer) {
+                pool.read([UInt8](repeating: 0x20, count: bytes)) { result in
+                    guard case .failure = result else { return }
+                    refused.withLock { $0[user, default: 0] += 1 }
+                }
+            }
+        }
+        for _ in 1...10_000 { ask("greedy", 2) }
+        for _ in 1...1000 { ask("another", 2) }
+        #expect(refused.withLock { $0 } == ["greedy": 5000])
+        pool.close()
+        let large = PostgresPool(options)
+        let fates = Mutex<[String]>([])
+        for user in ["greedy", "greedy", "greedy", "another"] {
+            Payer.$current.withValue(Payer(user: user.id)) {
+                large.write([UInt8](repeating: 0x20, count: 20 << 20), of: user) { _ in
+                    fates.withLock { $0.append(user) }
+                }
+            }
+        }
+        #expect(fates.withLock { $0 } == ["greedy"], "of its bytes there is a share too")
+        large.close()
     }
 
     @Test("keeps writes in order where all of a transaction were refused")

@@ -33,7 +33,7 @@ import Wire
         #expect(view.record.title == "Ops" && view.record.rev == 1)
         #expect(view.head.seq == 0 && view.head.rev == 1 && !view.head.mark.isEmpty)
         #expect(view.reader == ReaderState(lastReadSeq: 0, unreadCount: 0))
-        guard case .record(view.record, view.head, [], [], true) = origin.events().first else {
+        guard case .record(view.record, view.head, [], [], true, nil) = origin.events().first else {
             Issue.record("the feed did not tell the creation")
             return
         }
@@ -83,7 +83,7 @@ import Wire
         ).view().record
         #expect(changed.title == nil && changed.rev == 2)
         #expect(changed.participants == ["a", "c"] && changed.admins.isEmpty)
-        guard case .record(changed, _, ["b"], [], false) = origin.events().last else {
+        guard case .record(changed, _, ["b"], [], false, nil) = origin.events().last else {
             Issue.record("the feed did not tell the change")
             return
         }

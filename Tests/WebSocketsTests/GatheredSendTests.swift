@@ -3,16 +3,9 @@ import Testing
 
 @testable import WebSockets
 
-/// One buffer to many sockets in one call, by `send` for each and by io_uring.
+/// One buffer to many sockets in one call.
 struct GatheredSendTests {
-    /// More than a ring submits at once.
     private static let crowd = 300
-
-    private func server(usesRing: Bool) throws -> TestServer {
-        var limits = ServerLimits()
-        limits.usesRing = usesRing
-        return try TestServer(limits: limits)
-    }
 
     private func clients(of server: TestServer, _ count: Int) throws -> [RawClient] {
         let clients = try (0..<count).map { _ in
@@ -32,24 +25,19 @@ struct GatheredSendTests {
         return left
     }
 
-    @Test(arguments: [false, true])
-    func everySocketGetsEveryBufferInOrder(usesRing: Bool) throws {
-        if usesRing, IOUring.refusal != nil { return }
-        let server = try server(usesRing: usesRing)
+    @Test func everySocketGetsEveryBufferInOrder() throws {
+        let server = try TestServer()
         let clients = try clients(of: server, Self.crowd)
         for number in 0..<50 {
             #expect(server.onLoop { Self.send(Array("m\(number)".utf8), by: $0) }.isEmpty)
         }
-        #expect(server.onLoop { $0.server.gathered.isByRing } == usesRing)
         for client in clients {
             for number in 0..<50 { #expect(try client.receiveFrame().text == "m\(number)") }
         }
     }
 
-    @Test(arguments: [false, true])
-    func whoDoesNotReadIsReportedAndGetsEverythingLater(usesRing: Bool) throws {
-        if usesRing, IOUring.refusal != nil { return }
-        let server = try server(usesRing: usesRing)
+    @Test func whoDoesNotReadIsReportedAndGetsEverythingLater() throws {
+        let server = try TestServer()
         let clients = try clients(of: server, 8)
         let padding = String(repeating: "x", count: 40_000)
         // The first half reads; the kernel takes a part of what the others get, and then nothing.
@@ -72,10 +60,8 @@ struct GatheredSendTests {
         }
     }
 
-    @Test(arguments: [false, true])
-    func aSocketThatIsGoneHoldsNobodyUp(usesRing: Bool) throws {
-        if usesRing, IOUring.refusal != nil { return }
-        let server = try server(usesRing: usesRing)
+    @Test func aSocketThatIsGoneHoldsNobodyUp() throws {
+        let server = try TestServer()
         var clients = try clients(of: server, 12)
         // Closed within the loop's turn: the server has not heard of it when it sends.
         var gone: RawClient? = clients.removeLast()

@@ -59,6 +59,25 @@ import Testing
         #expect(client.descriptor >= 0)
     }
 
+    /// A byte now and then does not prolong the time that an answer has in all.
+    @Test func whoReadsItsResponseSlowlyIsDropped() throws {
+        var limits = limits
+        limits.stallTimeout = .seconds(600)
+        limits.answerTimeout = .milliseconds(400)
+        let server = try TestServer(limits: limits)
+        server.onLoop { $0.echo.largeBody = [UInt8](repeating: 120, count: 20_000_000) }
+        let client = try RawClient(port: server.port, receiveBuffer: 16_384)
+        try client.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(server.eventually { $0.echo.requests.count == 1 })
+        let end = ContinuousClock.now + .seconds(10)
+        var byte: UInt8 = 0
+        while ContinuousClock.now < end, server.onLoop({ $0.server.connectionCount > 0 }) {
+            _ = recv(client.descriptor, &byte, 1, Int32(MSG_DONTWAIT))
+            usleep(2000)
+        }
+        #expect(server.onLoop { $0.server.connectionCount == 0 })
+    }
+
     @Test func anOpenWebSocketAndAWaitingRequestHaveNoDeadline() throws {
         let server = try TestServer(limits: limits)
         let socket = try RawClient(port: server.port)

@@ -53,20 +53,9 @@ final class RawClient {
             inet_pton(AF_INET, address, &target.sin_addr)
             result = Self.connect(descriptor, &target)
         }
-        guard result == 0 || errno == EINTR && isConnectedAfterAll() else {
+        guard result == 0 else {
             throw Failure(description: "connect: errno \(errno)")
         }
-    }
-
-    /// A call that was interrupted goes on by itself: rings of other tests interrupt their threads.
-    private func isConnectedAfterAll() -> Bool {
-        var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        while poll(&state, 1, 20_000) < 0, errno == EINTR {}
-        var failure: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &failure, &length)
-        errno = failure
-        return state.revents & Int16(POLLOUT) != 0 && failure == 0
     }
 
     deinit { close(descriptor) }
@@ -99,7 +88,6 @@ final class RawClient {
     private func fill() throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 256 * 1024)
         var count = 0
-        // The end of a ring that this thread has made interrupts it, here and above.
         repeat {
             count = recv(descriptor, &chunk, chunk.count, 0)
         } while count < 0 && errno == EINTR

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import WebSockets
@@ -55,8 +56,9 @@ import Testing
         let server = try TestServer()
         let rung = Mutex<[ContinuousClock.Instant]>([])
         let done = DispatchSemaphore(value: 0)
-        // Set anew it replaces what was set, and nil cancels it; zero is at once.
-        for delays in [[0.0], [5], [1, 20], [1, nil, 10], [1, nil]] as [[Double?]] {
+        // Set anew it replaces what was set, and nil cancels it; zero is at once. When the last one
+        // rings, one that was not cancelled would have rung before.
+        for delays in [[0.0], [5], [1, 20], [1, nil, 10], [1, nil], [20]] as [[Double?]] {
             let began = server.onLoop { _ in
                 let alarm = try! server.loop.exactAlarm {
                     rung.withLock { $0.append(.now) }
@@ -71,30 +73,59 @@ import Testing
             // Allows for the time until `began`.
             #expect(last - began > .milliseconds(delay - 1))
         }
-        Thread.sleep(forTimeInterval: 0.1)
-        #expect(rung.withLock { $0.count } == 4)
+        server.onLoop { _ in }
+        #expect(rung.withLock { $0.count } == 5)
     }
 
     @Test func whatComesDuringAPauseHasOneTurn() throws {
         let server = try TestServer()
         let turns = Mutex<[Int]>([])
-        let (paused, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        server.loop.post {
-            server.loop.pause(for: .milliseconds(300))
-            paused.signal()
-        }
-        paused.wait()
-        // By then the turn is over, and the loop waits.
-        Thread.sleep(forTimeInterval: 0.05)
+        let done = DispatchSemaphore(value: 0)
+        let loop = try #require(
+            server.onLoop { server in
+                server.loop.pause(for: .seconds(600))
+                return LoopThread()
+            })
+        // The loop has nothing to wait for but the end of the pause.
+        #expect(Deadline.standard.poll { loop.isAsleep })
         for _ in 0..<3 {
             server.loop.post {
                 turns.withLock { $0.append(server.echo.turns) }
                 done.signal()
             }
-            Thread.sleep(forTimeInterval: 0.02)
         }
+        #expect(turns.withLock { $0.isEmpty })
+        loop.endPause()
         for _ in 0..<3 { done.wait() }
         #expect(Set(turns.withLock { $0 }).count == 1)
+    }
+
+    /// The thread of a loop, from outside.
+    private struct LoopThread: Sendable {
+        private let status: String
+        private let id: UInt
+
+        /// This thread, of which a signal ends a pause, and does nothing else.
+        init?() {
+            let files = FileManager.default
+            guard let name = try? files.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+            else { return nil }
+            status = "/proc/\(name)/stat"
+            id = UInt(pthread_self())
+            signal(SIGUSR2) { _ in }
+            // Threads of a test begin with all signals blocked.
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGUSR2)
+            pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        }
+
+        var isAsleep: Bool {
+            let fields = (try? String(contentsOfFile: status, encoding: .utf8)) ?? ""
+            return fields.split(separator: ")").last?.hasPrefix(" S") == true
+        }
+
+        func endPause() { pthread_kill(pthread_t(id), SIGUSR2) }
     }
 
     @Test func aLoopWithSomethingLeftDoesNotPause() throws {

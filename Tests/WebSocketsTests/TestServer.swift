@@ -60,6 +60,18 @@ final class TestServer: @unchecked Sendable {
         try body()
     }
 
+    /// How many turns the loop has until an alarm rings that it sets now.
+    func turns(duringMilliseconds time: Int) -> Int {
+        let done = DispatchSemaphore(value: 0)
+        let before = onLoop { server in
+            let alarm = server.loop.alarm { done.signal() }
+            alarm.set(milliseconds: time)
+            return server.echo.turns
+        }
+        done.wait()
+        return onLoop { $0.echo.turns } - before
+    }
+
     /// What `Server.reloadCertificate` says; to be called on the loop.
     func reloaded() -> Result<Bool, WebSocketError> {
         Result { () throws(WebSocketError) in try server.reloadCertificate() }

@@ -134,6 +134,35 @@ import Testing
         #expect(try fourth.receiveResponse().status == 200)
     }
 
+    /// Strangers have half of the requests under way, and whoever is known has the rest.
+    @Test func strangersKeepNobodyOutWhoIsKnown() throws {
+        var limits = ServerLimits()
+        limits.httpConnections = 4
+        let server = try TestServer(limits: limits)
+        func ask(asStranger isStranger: Bool) throws -> RawClient {
+            server.onLoop { $0.echo.admission = .accept(bodyLimit: 0, isFree: isStranger) }
+            let client = try RawClient(port: server.port)
+            try client.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n")
+            return client
+        }
+        var clients: [RawClient] = []
+        for count in 1...2 {
+            clients.append(try ask(asStranger: true))
+            #expect(server.eventually { $0.echo.waiting.count == count })
+        }
+        #expect(try ask(asStranger: true).receiveResponse().status == 503)
+        for count in 3...4 {
+            clients.append(try ask(asStranger: false))
+            #expect(server.eventually { $0.echo.waiting.count == count })
+        }
+        #expect(try ask(asStranger: false).receiveResponse().status == 503)
+        server.onLoop { $0.echo.waiting[0].respond(HTTPResponse(status: 200)) }
+        #expect(try clients[0].receiveResponse().status == 200)
+        #expect(server.eventually { $0.server.requestsUnderWay == 3 })
+        clients.append(try ask(asStranger: true))
+        #expect(server.eventually { $0.echo.waiting.count == 5 })
+    }
+
     @Test func whatIsNotLetInIsAnsweredBeforeItsBodyCame() throws {
         let server = try TestServer()
         server.onLoop { $0.echo.admission = .refuse(HTTPResponse(status: 401)) }

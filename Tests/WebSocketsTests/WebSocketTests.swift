@@ -202,6 +202,7 @@ import Testing
             (sound.replacing("Sec-WebSocket-Key", with: "Sec-WebSocket-Kez"), 400),
             (sound.replacing("Host:", with: "Hostess:"), 400),
             (sound.replacing("Host:", with: "Content-Length: 1\r\nHost:"), 400),
+            (sound.replacing("Host:", with: "Transfer-Encoding: chunked\r\nHost:"), 400),
         ]
         for (text, status) in cases {
             let client = try RawClient(port: server.port)

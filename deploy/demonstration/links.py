@@ -4,7 +4,7 @@ import asyncio
 import socket
 
 #: What a slow link carries, in bytes a second.
-SLOW = 1500
+SLOW = 5000
 PIECE = 500
 #: Small, so that little stands between a gateway and a reader that has become slow: otherwise the
 #: kernel would hold megabytes of what alice has not seen, and nobody would have to say so.

@@ -36,7 +36,7 @@ package struct Outbox {
         static let size = 512
     }
 
-    /// Gaps are merged into at most this many intervals: `protocol.md` 5.
+    /// Gaps are merged into at most this many intervals: `protocol.md` 2.
     static let gapLimit = 16
 
     private var items: [Item] = []
@@ -150,7 +150,7 @@ package struct Outbox {
 // MARK: - Shedding
 
 extension Outbox {
-    /// Sheds the queue in the order of `protocol.md` 5, until at most `limit` bytes wait or nothing
+    /// Sheds the queue in the order of `protocol.md` 2, until at most `limit` bytes wait or nothing
     /// is left to shed.
     /// - Parameter note: called for each gap with the conversation, its slots, and the journal
     ///   place of the first event that became part of it.

@@ -1,7 +1,7 @@
 /// How much of what waits for sockets one turn writes. A message to ten thousand readers is 40 ms
 /// of work, one of 30 KB to fifty readers two. Written in slices of half a millisecond, they don't
 /// delay the small conversations and replies between others, which are written in any turn.
-package struct WriteSlice: Sendable {
+package struct WriteSlice: Sendable, Equatable {
     /// An outbox with at most so many bytes is written in any turn.
     package var small = 16 << 10
     /// An event to more subscribers than this goes to them in slices.

@@ -86,10 +86,9 @@ struct KnownList {
     }
 
     private func news(since token: ListPlaceToken) -> [ConversationView]? {
-        guard let place, token.place == place.seq, token.mark == place.mark,
-            entries.count + removed.count >= token.digest.count
-        else { return nil }
+        guard let place, token.place == place.seq, token.mark == place.mark else { return nil }
         let now = digest(like: token.digest)
+        guard token.digest.isExplained(by: now, removed) else { return nil }
         return entries.map(\.view).filter { now.differs(from: token.digest, at: $0.record.id) }
     }
 

@@ -107,7 +107,9 @@ final class ListAnnouncer {
     /// - Parameter isNew: whether it joined the list just now.
     private func join(_ conversation: ID, to user: ID, isNew: Bool = false) {
         guard lists.insert(conversation, of: user) else { return }
-        sync.stream(conversation.text).entry.listed += 1
+        let stream = sync.stream(conversation.text)
+        stream.entry.listed += 1
+        stream.entry.isReported = true
         show(conversation, to: user, isNew: isNew)
     }
 
@@ -189,22 +191,18 @@ final class ListAnnouncer {
 
     /// The token in an answer stands for exactly these conversations. Another one, reported by a
     /// stream that is behind, would never be corrected later.
-    /// - Returns: conversations that the session may have been shown after the token before. The
-    ///   answer has to name them as removed: the connection may end before an event says so.
-    func drop(allBut heads: [ID: Head], _ call: Call) -> Set<ID> {
+    func drop(allBut heads: [ID: Head], _ call: Call) {
         guard let session = connections[call.session], let user = session.user?.id,
             let follower = lists[user]
-        else { return [] }
+        else { return }
         lists.noteAnswer(heads, user)
         // Sent behind the answer, an event from before it would bring the conversation back.
         let isHeld = session.list.dropHeld(missingFrom: heads)
         let gone = follower.conversations.filter { heads[$0] == nil }
-        let removed = session.list.takeUnsaid(missingFrom: heads).union(gone)
-        guard !gone.isEmpty || isHeld else { return removed }
+        guard !gone.isEmpty || isHeld else { return }
         // They may have joined the list since.
         lists.dispute(gone, user)
         totals.readList(user)
-        return removed
     }
 
     // MARK: - Changes

@@ -31,30 +31,27 @@ final class ListDesk {
     func perform(_ call: Call, _ user: String) {
         guard let session = connections[call.session], !session.isClosing else { return }
         var call = call
-        switch call.request {
-        case .subscribeConversations(let since, let limit):
+        let unread = session.list.asksUnread
+        if case .unsubscribeConversations = call.request {
+            session.list.dropHeld()
+            announcer.unwatch(session)
+            return connections.reply(call) { $0.emptyObject() }
+        }
+        if case .subscribeConversations(let since, let limit) = call.request {
             // Watching begins before the store is read: a change in between is sent twice rather
             // than never, which is harmless.
             call.beginsList = !session.list.isWatching
             announcer.watch(session, user)
-            if sync.mirrors { return askOrigin(call, user) }
-            let unread = session.list.asksUnread
-            ask(.conversationsSince(user: user, token: since, limit: limit, unread: unread), call)
-        case .unsubscribeConversations:
-            session.list.dropHeld()
-            announcer.unwatch(session)
-            connections.reply(call) { $0.emptyObject() }
-        case .fetchConversations(let limit, let cursor):
-            if sync.mirrors { return askOrigin(call, user) }
-            let unread = session.list.asksUnread
-            ask(.conversations(user: user, limit: limit, cursor: cursor, unread: unread), call)
-        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .fetchConversation,
-            .fetchMessages, .fetchParticipants, .findBoundaries, .sendMessage, .editMessage,
-            .deleteMessage, .createConversation, .updateConversation, .addParticipants,
-            .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
-            .leaveConversation, .markRead, .typing:
-            askOrigin(call, user)
+            if !sync.mirrors {
+                return ask(
+                    .conversationsSince(user: user, token: since, limit: limit, unread: unread),
+                    call)
+            }
+        } else if case .fetchConversations(let limit, let cursor) = call.request, !sync.mirrors {
+            return ask(
+                .conversations(user: user, limit: limit, cursor: cursor, unread: unread), call)
         }
+        askOrigin(call, user)
     }
 
     private func ask(_ query: Query, _ call: Call) { sync.store.read(query, for: .answer(call)) }
@@ -63,27 +60,21 @@ final class ListDesk {
         guard sync.isLinked || !sync.hasGivenTime else {
             return answered(call, 0, .failure(.originUnavailable))
         }
-        switch call.request {
-        case .subscribeConversations(let since, let limit):
+        var call = call
+        if case .subscribeConversations(let since, let limit) = call.request {
             askOrigin(.conversationsSince(user: user, token: since, limit: limit), call)
-        case .fetchConversations(let limit, let cursor):
+        } else if case .fetchConversations(let limit, let cursor) = call.request {
             askOrigin(.conversations(user: user, limit: limit, cursor: cursor), call)
-        case .fetchConversation(let conversation):
-            var call = call
+        } else if case .fetchConversation(let conversation) = call.request {
             if let stream = sync.streams[conversation.id], let replica = stream.replica {
                 call.era = replica.era
                 stream.reading.readership.expect(user.id, at: stream.state?.position)
             }
             askOrigin(.conversation(conversation, reader: user), call)
-        case .fetchParticipants(let conversation, let range):
-            var call = call
+        } else if case .fetchParticipants(let conversation, let range) = call.request {
             sync.streams[conversation.id]?.expectPeople(for: &call)
             askOrigin(.participants(conversation: conversation, range), call)
-        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages,
-            .unsubscribeConversations, .fetchMessages, .findBoundaries, .sendMessage, .editMessage,
-            .deleteMessage, .createConversation, .updateConversation, .deleteConversation,
-            .leaveConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins,
-            .markRead, .typing:
+        } else {
             answered(call, 0, .failure(.misled))
         }
     }
@@ -113,10 +104,7 @@ final class ListDesk {
             // A client that gets only the changes knows the rest by the token.
             announcer.showed(
                 changes.conversations, call, knowing: changes.complete ? changes.heads : [:])
-            let removed = announcer.drop(allBut: changes.heads, call)
-                .subtracting(changes.removed.map(\.id))
-            var changes = changes
-            changes.removed += removed.inOrder.map(\.text)
+            announcer.drop(allBut: changes.heads, call)
             conclude(call, changes)
         case (.success(.conversations(let list)), _):
             if let user { lists.showed(list.conversations, of: list.total, to: user) }
@@ -172,7 +160,8 @@ final class ListDesk {
         case .participants(let list):
             guard case .fetchParticipants(_, let range) = call.request else { return }
             connections.reply(call, rows: list.participants.count) {
-                $0.participants(list, range)
+                $0.participants(
+                    list, range, isOpen: call.reach.isShort, isReset: call.reach.isRefuted)
             }
         case .ids, .loaded, .page, .catchUp, .place, .confirmation, .listed:
             connections.fail(call, .misled)
@@ -184,9 +173,10 @@ final class ListDesk {
     private func conclude(_ call: Call, _ view: ConversationView, isOpen: Bool = false) {
         connections.reply(call, people: view.record.participantCount) {
             $0.beginObject()
+            $0.reset(call.reach.isRefuted)
             $0.key("conversation")
             $0.view(view)
-            if isOpen { $0.open(true) }
+            $0.open(isOpen || call.reach.isShort)
             $0.endObject()
         }
     }
@@ -283,12 +273,9 @@ final class ListDesk {
 extension Answer {
     /// The conversations that it shows.
     fileprivate var views: [ConversationView] {
-        switch self {
-        case .view(let view): [view]
-        case .conversations(let list): list.conversations
-        case .conversationsSince(let changes): changes.conversations
-        case .participants, .ids, .loaded, .page, .catchUp, .place, .confirmation, .listed: []
-        }
+        if case .view(let view) = self { return [view] }
+        if case .conversations(let list) = self { return list.conversations }
+        return if case .conversationsSince(let changes) = self { changes.conversations } else { [] }
     }
 }
 
@@ -304,8 +291,8 @@ extension Stream {
 extension Replica {
     /// Whether this gateway follows everything after an answer of this generation to a question of
     /// that era.
-    fileprivate func isFollowed(in generation: Int, since era: Int) -> Bool {
-        generation == self.generation && era == self.era
+    fileprivate func isFollowed(in generation: Int, since era: Era?) -> Bool {
+        generation == self.generation && era === self.era
     }
 }
 

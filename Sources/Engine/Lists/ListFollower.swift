@@ -50,7 +50,8 @@ struct ListFollower {
         var before: Set<ID> = []
         /// Conversations that left it, with the number of readings begun then.
         var left: [ID: Int] = [:]
-        /// Conversations that the feed reported in it since the current reading began.
+        /// Conversations that the feed reported in it, or an answer showed in it for the first
+        /// time, since the current reading began.
         var joined: Set<ID> = []
         /// Conversations that an answer did not have, with the number of readings begun then.
         var disputed: [ID: Int] = [:]
@@ -105,7 +106,13 @@ struct ListFollower {
     }
 
     /// - Returns: whether it was absent.
-    mutating func insert(_ conversation: ID) -> Bool { conversations.insert(conversation).inserted }
+    mutating func insert(_ conversation: ID) -> Bool {
+        guard conversations.insert(conversation).inserted else { return false }
+        if isBeingRead { told.joined.insert(conversation) }
+        // The place is from before it joined, and of a long list a digest alone proves no join.
+        if conversations.count > ListDigest.shortLimit { known?.place = nil }
+        return true
+    }
 
     /// - Parameter readings: how many have begun.
     /// - Returns: whether it was present.
@@ -207,7 +214,10 @@ struct ListFollower {
         told.gone.subtract(told.before)
         told.before = []
         told.left = told.left.filter { $0.value >= reading }
-        guard generation > 0, reading > followedSince, !isStale else { return known = nil }
+        guard generation > 0, reading > followedSince, !isStale else {
+            known = nil
+            return
+        }
         known = Known(generation: generation, place: place)
     }
 }

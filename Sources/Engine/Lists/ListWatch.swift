@@ -16,8 +16,6 @@ struct ListWatch {
     private var reads = 0
     /// Events held until those are answered; the latest of each conversation.
     private var held: [Broadcast] = []
-    /// Conversations whose departure was held and then dropped.
-    private var unsaid: Set<ID> = []
     /// What answers showed of conversations whose stream may know less, or whose event is due.
     private var shown: [ID: Shown] = [:]
 
@@ -69,11 +67,9 @@ struct ListWatch {
     /// - Returns: whether there were any.
     @discardableResult
     mutating func dropHeld(missingFrom heads: [ID: Head] = [:]) -> Bool {
-        let gone = held.filter { heads[$0.conversation] == nil }
-        guard !gone.isEmpty else { return false }
-        unsaid.formUnion(gone.lazy.filter { !$0.showsConversation }.map(\.conversation))
+        let count = held.count
         held.removeAll { heads[$0.conversation] == nil }
-        return true
+        return held.count < count
     }
 
     /// Drops held events that show less of a log than an answer does. What followed them in that
@@ -85,14 +81,6 @@ struct ListWatch {
             let id = view.record.id.id
             held.removeAll { $0.conversation == id && $0.shows(before: view.head) }
         }
-    }
-
-    /// Departures that were not sent and that an answer has to name: its token may lack the
-    /// conversations, but the session was shown them after the token that it follows.
-    /// - Parameter heads: the answer's conversations.
-    mutating func takeUnsaid(missingFrom heads: [ID: Head]) -> Set<ID> {
-        defer { unsaid = [] }
-        return unsaid.filter { heads[$0] == nil }
     }
 
     /// Forgets what it was shown.

@@ -14,6 +14,9 @@ final class Lists {
     private(set) var readings = 0
     /// Conversations in all lists together.
     private var places = 0
+    /// A log was found to have lost its end: lists may have lost as much, and are read again.
+    var isBranched = false
+    private var branchedReadAfter = Timestamp(milliseconds: 0)
 
     let streams: StreamRegistry
     private let clock: Clock
@@ -278,7 +281,7 @@ final class Lists {
             let stream = streams[conversation]
             if case .read(let reader) = outcome {
                 stream?.reading.readership.saw(0, reader, by: user)
-            } else if case .messages(let messages, _) = outcome {
+            } else if case .messages(let messages, _, _) = outcome {
                 let rev = messages.reduce(0) { max($0, $1.rev) }
                 stream?.reading.readership.saw(rev, nil, by: user)
             } else if request.row.method == .leaveConversation
@@ -320,6 +323,13 @@ final class Lists {
     /// Checks the lists that are due, and asks for what is unknown.
     /// - Returns: the users whose lists must be read again, also after a failed read.
     func lookInTime() -> [ID] {
+        // Of many logs that lost their ends together, the first are read for all.
+        if isBranched, sync.isLinked, now >= branchedReadAfter {
+            isBranched = false
+            branchedReadAfter = now.adding(Self.soon)
+            doubtAll()
+            return followers.keys.inOrder
+        }
         places = followers.values.reduce(0) { $0 + $1.conversations.count }
         let due = followers.filter { _, follower in
             (follower.retryAt ?? follower.looks.at).map { $0 <= now } ?? false
@@ -371,7 +381,7 @@ final class Lists {
     }
 }
 
-extension Dictionary<ID, ListFollower> {
+extension [ID: ListFollower] {
     /// Those of the users who have a list, searched from the smaller side.
     fileprivate func keys(among users: Set<ID>) -> Set<ID> {
         users.count < count

@@ -60,6 +60,10 @@ private struct ExplainWalk {
     private var watched: [Range<Journal.Serial>] = []
     private var tokens: Set<UInt64> = []
     private var verbs: [UInt64: Journal.Verb] = [:]
+    /// Writes that named the message by its id, and those that were shown: of an array of messages
+    /// without ids only the answer tells them apart.
+    private var named: Set<UInt64> = []
+    private var accepted: Set<UInt64> = []
     private var steps: [Explanation.Step] = []
     private var seen: Set<Fate> = []
 
@@ -98,7 +102,10 @@ private struct ExplainWalk {
         switch entry.kind {
         case .asked where entry.conversation == conversation:
             verbs[entry.number] = Journal.Verb(rawValue: entry.low)
-            if !entry.text.isEmpty, entry.text.isSameID(id ?? "") { tokens.insert(entry.number) }
+            if !entry.text.isEmpty, entry.text.isSameID(id ?? "") {
+                tokens.insert(entry.number)
+                named.insert(entry.number)
+            }
         case .answered where verbs[entry.number] != nil:
             if entry.low == seq || entry.text.isSameID(id ?? "") {
                 tokens.insert(entry.number)
@@ -156,8 +163,10 @@ private struct ExplainWalk {
         guard tokens.contains(entry.number) else { return }
         switch entry.kind {
         case .asked
-        where entry.conversation == conversation && entry.text.isSameID(id ?? "")
-            || entry.conversation == conversation && entry.text.isEmpty:
+        where entry.conversation == conversation
+            && (entry.text.isSameID(id ?? "")
+                || entry.text.isEmpty && !named.contains(entry.number)):
+            guard accepted.insert(entry.number).inserted else { return }
             seen.insert(.waiting)
             let verb = Journal.Verb(rawValue: entry.low)?.word ?? ""
             var facts: [(String, Explanation.Fact)] = [("verb", .text(verb))]
@@ -169,7 +178,8 @@ private struct ExplainWalk {
         case .traced:
             note("trace", entry, [("traceparent", .text(entry.text))])
         case .answered where entry.low == seq:
-            let isNew = entry.high == 1
+            // An edit or a deletion is a change of its own, however often it comes.
+            let isNew = entry.high == 1 || verbs[entry.number] != .send
             // Without subscribers the feed of an origin elsewhere does not bring it.
             let isWatched = watched.contains { $0.contains(serial) }
             seen.insert(!isNew ? .repeated : isWatched ? .committed : .unwatched)
@@ -355,10 +365,15 @@ private struct ExplainWalk {
                 readers[at].fate = .notParticipant
             }
         }
+        let fate = self.fate(begins: begins, floor: floor)
+        // Nobody waits for what is not in the log.
+        if case .none = question.origin, fate == .unknown || fate == .refused {
+            readers.removeAll { $0.fate == .watching }
+        }
         readers.sort { ($0.user, $0.session ?? 0) < ($1.user, $1.session ?? 0) }
         return Explanation(
             conversation: question.conversation, seq: seq, id: id,
-            fate: fate(begins: begins, floor: floor), origin: question.origin, begins: begins,
+            fate: fate, origin: question.origin, begins: begins,
             steps: steps, readers: Array(readers.prefix(Explanation.readerLimit)),
             counts: readers.reduce(into: [:]) { $0[$1.fate, default: 0] += 1 })
     }

@@ -57,7 +57,7 @@ extension Journal {
     func answered(_ token: UInt64, _ result: Result<Outcome, RequestError>, at now: Timestamp) {
         var entry = Entry(at: now, kind: .answered, number: token)
         switch result {
-        case .success(.messages(let messages, let isNew)):
+        case .success(.messages(let messages, _, let isNew)):
             entry.high = isNew ? 1 : 0
             for message in messages {
                 (entry.low, entry.rev, entry.text) = (message.seq, message.rev, message.id)
@@ -81,22 +81,17 @@ extension Journal {
         var entry = Entry(
             at: now, kind: .asked, conversation: conversation.id, session: session.id,
             number: number, text: request.message ?? "", by: session.user ?? "")
-        switch request.method {
-        case .sendMessage: break
-        case .editMessage: entry.low = Verb.edit.rawValue
-        case .deleteMessage: entry.low = Verb.delete.rawValue
-        case .subscribeMessages, .fetchMessages:
+        if [.subscribeMessages, .fetchMessages].contains(request.method) {
             entry.kind = .readRefused
             entry.text = "\(request.method.rawValue): \(error.code.rawValue): \(error.message)"
             add(entry)
             return
-        case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,
-            .unsubscribeConversations, .fetchConversations, .fetchConversation,
-            .fetchParticipants, .findBoundaries, .createConversation, .updateConversation,
-            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
-            .leaveConversation, .markRead, .typing:
-            return
         }
+        let verbs: [Method: Int] = [
+            .sendMessage: 0, .editMessage: Verb.edit.rawValue, .deleteMessage: Verb.delete.rawValue,
+        ]
+        guard let verb = verbs[request.method] else { return }
+        entry.low = verb
         add(entry)
         traced(session.trace, number, at: now)
         answered(number, .failure(error), at: now)

@@ -11,6 +11,8 @@ final class Questions {
         case load(String)
         /// A reload for a stream in memory that lacks its last message.
         case refresh(String)
+        /// Whether the log has the change that the call must not miss.
+        case reach(Call)
         /// The answer goes into the reply to the call.
         case answer(Call)
         /// The same for `findBoundaries`, asked as of this head.
@@ -32,23 +34,24 @@ final class Questions {
     }
 
     private var open: [UInt64: Purpose] = [:]
-    private var decided = Decided()
+    /// What was decided since `takeDecided`, in order.
+    private var decided = Turn()
     /// The number of the latest question.
     private(set) var last: UInt64 = 0
 
     // MARK: - Asking
 
-    /// Queues an effect for the upstream.
-    func act(_ effect: Turn.UpstreamEffect) { decided.append(.upstream(effect)) }
+    /// Queues a call of the upstream.
+    func act(_ call: UpstreamCall) { decided.effects.append(.upstream(call)) }
 
     /// Queues writes to the cache.
     func store(_ writes: [StoreWrite], of streams: [Stream]) {
-        decided.append(.store(token: number(for: .store(streams)), writes))
+        decided.effects.append(.store(token: number(for: .store(streams)), writes))
     }
 
     /// Reads the cache, under the question's number.
     func read(_ query: Query, as number: UInt64) {
-        decided.append(Turn.Read(token: number, query: query))
+        decided.reads.append(Turn.Read(token: number, query: query))
     }
 
     /// A number for a question.
@@ -59,7 +62,11 @@ final class Questions {
     }
 
     /// Everything decided since the last call.
-    func takeDecided() -> Turn { decided.take() }
+    func takeDecided() -> Turn {
+        var turn = Turn()
+        swap(&turn, &decided)
+        return turn
+    }
 
     // MARK: - Pending questions
 
@@ -76,13 +83,8 @@ final class Questions {
     /// Whether a call awaits messages of this conversation from the cache.
     func isRead(_ conversation: String) -> Bool {
         open.values.contains {
-            switch $0 {
-            case .answer(let call), .shown(let call):
-                call.request.conversation?.isSameID(conversation) ?? false
-            case .load, .refresh, .boundaries, .write, .store, .reload, .place, .proof, .unread,
-                .fetch:
-                false
-            }
+            guard let call = $0.answered else { return false }
+            return call.request.conversation?.isSameID(conversation) ?? false
         }
     }
 

@@ -10,13 +10,18 @@ extension JSONWriter {
         endObject()
     }
 
+    /// Whether the log lacks what the caller holds.
+    mutating func reset(_ isReset: Bool) {
+        if isReset { member("reset", bool: true) }
+    }
+
     /// The result of `subscribeMessages`.
     /// - Parameter ids: of the messages at the ends of the held runs, unless a delta has them.
     mutating func resume(
         _ resume: Resume, _ position: StreamPosition, _ record: Record, _ ids: [Int: String]
     ) {
         beginObject()
-        if resume.isReset { member("reset", bool: true) }
+        reset(resume.isReset)
         key("deltas")
         deltas(resume.deltas)
         key("covers")
@@ -35,9 +40,11 @@ extension JSONWriter {
     }
 
     /// The result of `fetchMessages`.
-    /// - Parameter reachesBelow: whether the asked range begins below the floor.
+    /// - Parameters:
+    ///   - reachesBelow: whether the asked range begins below the floor.
+    ///   - isReset: whether the log lacks what the caller must not miss.
     package mutating func page(
-        _ page: Page, _ position: StreamPosition, reachesBelow: Bool = false
+        _ page: Page, _ position: StreamPosition, reachesBelow: Bool = false, isReset: Bool = false
     ) {
         let covers = page.covers.intersection(position.held ?? page.covers)
         var ids: [Int: String] = [:]
@@ -45,6 +52,7 @@ extension JSONWriter {
             ids[end] = page.message(at: end)?.id
         }
         beginObject()
+        reset(isReset)
         key("messages")
         beginArray()
         for message in page.messages { raw(message.json) }
@@ -131,9 +139,11 @@ extension JSONWriter {
 
     /// The result of `fetchParticipants`.
     package mutating func participants(
-        _ list: ParticipantList, _ range: ParticipantsRequest, isOpen: Bool = false
+        _ list: ParticipantList, _ range: ParticipantsRequest, isOpen: Bool = false,
+        isReset: Bool = false
     ) {
         beginObject()
+        reset(isReset)
         key("participants")
         beginArray()
         for participant in list.participants { raw(participant) }
@@ -149,9 +159,11 @@ extension JSONWriter {
     mutating func outcome(_ outcome: Outcome, of request: Request) {
         beginObject()
         switch outcome {
-        case .messages(let messages, _):
+        case .messages(let messages, let written, _):
             key("message")
             if let message = messages.first { raw(message.json) } else { null() }
+            key("head")
+            head(written.head)
         case .conversation(let view, _):
             key("conversation")
             self.view(view)

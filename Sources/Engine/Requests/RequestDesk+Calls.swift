@@ -10,6 +10,7 @@ import Wire
 extension RequestDesk {
     func perform(_ call: Call) {
         guard let session = connections[call.session], let user = session.user else { return }
+        var call = call
         switch call.request {
         case .connect:
             break
@@ -31,15 +32,20 @@ extension RequestDesk {
         case .fetchConversations:
             emit(.call(call, user: user))
         case .fetchConversation(let conversation):
+            if mirrors, call.reach.atLeast == nil { return emit(.call(call, user: user)) }
+            guard let (stream, state) = admit(call, conversation), reaches(&call, stream, state)
+            else { return }
             if mirrors { return emit(.call(call, user: user)) }
-            guard admit(call, conversation) != nil else { return }
             ask(.view(conversation: conversation, user: user), call)
         case .fetchMessages(let conversation, let page):
             guard let (stream, state) = admit(call, conversation) else { return }
             if mirrors { return fetchMirrored(call, stream, state, page) }
+            guard reaches(&call, stream, state) else { return }
             ask(.page(conversation: conversation, page), call)
         case .fetchParticipants(let conversation, let range):
-            guard admit(call, conversation) != nil else { return }
+            guard let (stream, state) = admit(call, conversation),
+                call.reach.atLeast == nil || reaches(&call, stream, state)
+            else { return }
             if mirrors { return emit(.call(call, user: user)) }
             ask(.participants(conversation: conversation, range), call)
         case .findBoundaries(let conversation, let have):
@@ -48,10 +54,34 @@ extension RequestDesk {
             guard admit(call, conversation) != nil else { return }
             questions.act(.publish(.typing(conversation: conversation, user: user, state, at: now)))
             reply(call) { $0.emptyObject() }
-        case .sendMessage, .editMessage, .deleteMessage, .createConversation, .updateConversation,
-            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
-            .leaveConversation, .markRead:
-            write(call, by: user)
+        case .sendMessage(let conversation, var content):
+            content.unknownFields = content.unknownFields.built
+            write(
+                call,
+                .send(conversation: conversation, [NewMessage(author: user, content: content)]),
+                by: user)
+        case .editMessage(let conversation, let id, let edit):
+            write(call, .edit(conversation: conversation, id: id, edit), by: user)
+        case .deleteMessage(let conversation, let id, let ifRev):
+            write(call, .delete(conversation: conversation, id: id, ifRev: ifRev), by: user)
+        case .createConversation(let id, let fields, let distinct):
+            create(call, id, fields, isDistinct: distinct, by: user)
+        case .updateConversation(let conversation, let fields):
+            write(call, .update(conversation: conversation, fields), by: user)
+        case .addParticipants(let conversation, let users):
+            let people = users.map { NewParticipant(user: $0) }
+            write(call, .addParticipants(conversation: conversation, people), by: user)
+        case .removeParticipants(let conversation, let users):
+            write(call, .removeParticipants(conversation: conversation, users), by: user)
+        case .addAdmins(let conversation, let users):
+            write(call, .addAdmins(conversation: conversation, users), by: user)
+        case .removeAdmins(let conversation, let users):
+            write(call, .removeAdmins(conversation: conversation, users), by: user)
+        case .deleteConversation(let conversation):
+            write(call, .deleteConversation(conversation), by: user)
+        case .leaveConversation(let conversation): write(call, .leave(conversation), by: user)
+        case .markRead(let conversation, let seq):
+            write(call, .markRead(conversation: conversation, seq: seq), by: user)
         }
     }
 
@@ -102,19 +132,22 @@ extension RequestDesk {
         _ session: Session, _ call: Call, _ conversation: String, _ have: Have?, _ limit: Int
     ) {
         session.requests.occupy(conversation.id, by: call.id)
-        guard let (stream, state) = admit(call, conversation) else { return }
+        var call = call
+        guard let (stream, state) = admit(call, conversation), reaches(&call, stream, state) else {
+            return
+        }
         let isNew = session.subscription(to: stream) == nil
         guard !isNew || session.subscriptions.count < limits.subscriptions else {
             return fail(call, tooManySubscriptions)
         }
-        if let answer = stream.encoded.answer(.init(have: have, limit: limit), at: state),
-            !stream.isOpen
+        if call.reach.isPlain, !stream.isOpen,
+            let answer = stream.encoded.answer(.init(have: have, limit: limit), at: state)
         {
             fanout.flush(stream)
             return begin(call, answer, stream, state)
         }
         if mirrors { return subscribeMirrored(call, stream, state, have, limit) }
-        if let have {
+        if let have, call.isConfirmed != false {
             ask(
                 .catchUp(
                     conversation: conversation, have: have, limit: limit, bytes: limits.replyBytes),
@@ -138,8 +171,10 @@ extension RequestDesk {
     }
 
     func findBoundaries(_ call: Call, _ conversation: String, _ have: Have?) {
-        guard let (stream, state) = admit(call, conversation) else { return }
-        if stream.isOpen, sync.wait(call, for: stream) { return }
+        var call = call
+        guard let (stream, state) = admit(call, conversation), reaches(&call, stream, state) else {
+            return
+        }
         guard stream.replica?.copy.isDetached != true else { return fail(call, .noCache) }
         let held = boundariesAsked(have, stream, state)
         let places = held.runs.flatMap { [$0.low, $0.high] }
@@ -157,13 +192,13 @@ extension RequestDesk {
 
     // MARK: - Writing
 
-    private func write(_ call: Call, by user: String) {
-        guard let operation = operation(call) else { return }
+    private func write(_ call: Call, _ operation: Operation, by user: String) {
+        if let refusal = refusal(of: operation) { return fail(call, refusal) }
         let token = questions.number(for: .write(call))
         noteSend(
             operation, token: token, from: call.session,
             trace: connections[call.session]?.trace ?? "")
-        questions.act(.perform(token: token, operation, .user(user)))
+        questions.act(.perform(operation, by: .user(user), token: token))
     }
 
     /// The operation is on its way to the log until `noteSent` is called with the same token.
@@ -181,6 +216,9 @@ extension RequestDesk {
     func noteSent(token: UInt64, _ result: Result<Outcome, RequestError>) {
         journal?.answered(token, result, at: now)
         fanout.pacing.noteSent(token: token)
+        if case .success(let outcome) = result, let written = outcome.written {
+            sync.acknowledged(written)
+        }
     }
 
     /// The upstream performed the write or refused it.
@@ -201,74 +239,29 @@ extension RequestDesk {
     }
 
     /// Why no client may do this, whoever it is; nil if they may.
-    private func refusal(of request: Request) -> RequestError? {
-        switch request {
-        case .sendMessage(_, let content):
+    private func refusal(of operation: Operation) -> RequestError? {
+        if case .send(_, let messages) = operation {
             guard limits.clients.sends else { return ClientPolicy.noSending }
             do throws(RequestError) {
-                try limits.log.check(sent: content)
-                return nil
+                for message in messages { try limits.log.check(sent: message.content) }
             } catch {
                 return error
             }
-        case .editMessage, .deleteMessage:
-            return limits.clients.edits ? nil : ClientPolicy.noEditing
-        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages,
-            .subscribeConversations, .unsubscribeConversations, .fetchConversations,
-            .fetchConversation, .fetchMessages, .fetchParticipants, .findBoundaries,
-            .createConversation, .updateConversation, .addParticipants, .removeParticipants,
-            .addAdmins, .removeAdmins, .deleteConversation, .leaveConversation, .markRead, .typing:
-            return nil
         }
+        if limits.clients.edits { return nil }
+        if case .edit = operation { return ClientPolicy.noEditing }
+        return if case .delete = operation { ClientPolicy.noEditing } else { nil }
     }
 
-    /// The operation that the call asks for; nil if it was refused.
-    private func operation(_ call: Call) -> Operation? {
-        if let refusal = refusal(of: call.request) {
-            fail(call, refusal)
-            return nil
+    private func create(
+        _ call: Call, _ id: String?, _ fields: ConversationFields, isDistinct: Bool,
+        by user: String
+    ) {
+        guard let refusal = limits.clients.refusal(ofCreating: id, by: user) else {
+            return write(call, .create(id: id, fields, distinct: isDistinct), by: user)
         }
-        switch call.request {
-        case .sendMessage(let conversation, var content):
-            let author = connections[call.session]?.user ?? ""
-            content.unknownFields = content.unknownFields.built
-            return .send(
-                conversation: conversation, [NewMessage(author: author, content: content)])
-        case .editMessage(let conversation, let id, let edit):
-            return .edit(conversation: conversation, id: id, edit)
-        case .deleteMessage(let conversation, let id, let ifRev):
-            return .delete(conversation: conversation, id: id, ifRev: ifRev)
-        case .createConversation(let id, let fields, let distinct):
-            let user = connections[call.session]?.user ?? ""
-            guard let refusal = limits.clients.refusal(ofCreating: id, by: user) else {
-                return .create(id: id, fields, distinct: distinct)
-            }
-            // A client that may not create conversations may still find an existing one.
-            if distinct { return .findDistinct(fields, otherwise: refusal) }
-            fail(call, refusal)
-            return nil
-        case .updateConversation(let conversation, let fields):
-            return .update(conversation: conversation, fields)
-        case .addParticipants(let conversation, let users):
-            return .addParticipants(
-                conversation: conversation, users.map { NewParticipant(user: $0) })
-        case .removeParticipants(let conversation, let users):
-            return .removeParticipants(conversation: conversation, users)
-        case .addAdmins(let conversation, let users):
-            return .addAdmins(conversation: conversation, users)
-        case .removeAdmins(let conversation, let users):
-            return .removeAdmins(conversation: conversation, users)
-        case .deleteConversation(let conversation):
-            return .deleteConversation(conversation)
-        case .leaveConversation(let conversation):
-            return .leave(conversation)
-        case .markRead(let conversation, let seq):
-            return .markRead(conversation: conversation, seq: seq)
-        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .subscribeConversations,
-            .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
-            .fetchParticipants, .findBoundaries, .typing:
-            fail(call, .misled)
-            return nil
-        }
+        // A client that may not create conversations may still find an existing one.
+        guard isDistinct else { return fail(call, refusal) }
+        write(call, .findDistinct(fields, otherwise: refusal), by: user)
     }
 }

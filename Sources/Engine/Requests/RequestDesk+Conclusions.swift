@@ -53,12 +53,16 @@ extension RequestDesk {
 
     /// Concludes a call with an answer at the stream's position.
     func conclude(_ call: Call, _ answer: Answer, _ stream: Stream, _ state: Stream.State) {
+        // Another log has this name since it was found whether the log has what the caller names.
+        guard call.reach.atLeast == nil || call.reach.epoch == state.head.epoch else {
+            return perform(call)
+        }
         switch (call.request, answer) {
         case (.subscribeMessages, .page(var page)):
             // The log may have trimmed some of it meanwhile.
             page.messages.removeAll { $0.seq < state.head.floor }
             let isReset = call.isConfirmed == false
-            var position = stream.position(state, at: now)
+            var position = position(of: call, stream, state)
             // The cache may have trimmed some of it meanwhile.
             position.held = position.held?.intersection(
                 Coverage(places: page.messages.map(\.seq)))
@@ -70,7 +74,7 @@ extension RequestDesk {
             begin(call, resume, stream, state, ids: [:])
         case (.subscribeMessages(_, let have?, _), .catchUp(let read)):
             var read = read
-            var position = stream.position(state, at: now)
+            var position = position(of: call, stream, state)
             position.head.seq = max(position.head.seq, read.head.seq)
             // The log may have trimmed some of it meanwhile.
             read.changed.removeAll { $0.seq < state.head.floor }
@@ -83,7 +87,7 @@ extension RequestDesk {
             let resume = read.resume(have, position: position, bytes: limits.replyBytes)
             begin(call, resume, stream, state, ids: read.ids)
         case (.fetchMessages(_, let request), .page(var page)):
-            let position = stream.position(state, at: now)
+            let position = position(of: call, stream, state)
             if let replica = stream.replica {
                 // The cache may have trimmed some of it since the question, and has messages beyond
                 // what it holds as of the position.
@@ -95,12 +99,14 @@ extension RequestDesk {
                     floor: state.head.floor, newest: state.head.seq, request, call.place)
             }
             if position.isOpen { stream.outgoing.noteOpen() }
+            if call.reach.isRefuted { endSubscription(of: call, stream, state) }
             journal?.paged(connections[call.session], stream.id, page.messages, at: now)
             let size = page.messages.reduce(1024) { $0 + $1.json.count + 1 }
             let reachesBelow = request.reaches(
                 below: state.head.floor, newest: state.head.seq, call.place)
             reply(call, size: size, rows: page.messages.count) {
-                $0.page(page, position, reachesBelow: reachesBelow)
+                $0.page(
+                    page, position, reachesBelow: reachesBelow, isReset: call.reach.isRefuted)
             }
         default:
             fail(call, .misled)
@@ -117,12 +123,12 @@ extension RequestDesk {
             + (resume.boundaries?.count ?? 128 * resume.held.runs.count)
             + 24 * resume.covers.runs.count + 112 * resume.gaps.count + 4096
         var json = JSONWriter(capacity: room)
-        json.resume(resume, stream.position(state, at: now), state.record, ids)
+        json.resume(resume, position(of: call, stream, state), state.record, ids)
         var answer = EncodedResumes.Answer(
             json: json.bytes, owed: resume.owed, isReset: resume.isReset,
             rows: resume.deltas.count)
         if journal != nil { answer.note(resume) }
-        if !stream.isOpen, resume.owed.isEmpty,
+        if call.reach.isPlain, !stream.isOpen, resume.owed.isEmpty,
             case .subscribeMessages(_, let have, let limit) = call.request
         {
             stream.encoded.keep(answer, to: .init(have: have, limit: limit), at: state)
@@ -152,7 +158,7 @@ extension RequestDesk {
         }
         journal?.subscribed(session, answer, call.request.have, stream, at: now)
         stream.owe(answer.owed, to: session)
-        if stream.isOpen { stream.outgoing.noteOpen() }
+        if stream.isOpen || call.reach.isShort { stream.outgoing.noteOpen() }
         if stream.replica != nil {
             sync.watch(stream)
             sync.fetcher.drive(stream)

@@ -14,6 +14,86 @@ extension RequestDesk {
         for call in waiting { perform(call) }
     }
 
+    // MARK: - Reach
+
+    /// Whether the stream has all that the answer must not miss, or the call has waited for that
+    /// long enough; otherwise it waits.
+    func reaches(_ call: inout Call, _ stream: Stream, _ state: Stream.State) -> Bool {
+        judge(&call, stream, state)
+        if call.reach.atLeast != nil, call.reach.isConfirmed == nil, !call.reach.hasAskedStore {
+            askStore(call, stream)
+            return false
+        }
+        return !call.reach.isShort || !waits(call, stream)
+    }
+
+    /// Finds out how far the stream is from what the answer must not miss.
+    private func judge(_ call: inout Call, _ stream: Stream, _ state: Stream.State) {
+        let era = stream.replica?.era
+        if call.era !== era || call.reach.epoch != state.head.epoch {
+            // A log confirmed in another era need not be this one.
+            (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, era)
+            call.reach.begin(known: stream.replica?.known ?? 0, of: state.head.epoch)
+        }
+        if let least = call.reach.atLeast, call.reach.isConfirmed == nil {
+            call.reach.isConfirmed = sync.proofs.has(least, stream, state)
+        }
+        if call.reach.isRefuted { call.isConfirmed = false }
+        guard let replica = stream.replica else { return }
+        call.reach.isShort =
+            !replica.isLive || !replica.reaches(call.reach.known, at: state.position.rev)
+            || call.reach.isMissing(at: state.position.rev)
+    }
+
+    /// The caller is to forget what it holds: a subscription that went on would be about that.
+    func endSubscription(of call: Call, _ stream: Stream, _ state: Stream.State) {
+        guard let session = connections[call.session], session.subscription(to: stream) != nil
+        else { return }
+        journal?.left(session, stream, "reset", at: now)
+        stream.remove(session)
+        connections.push(session, ServerFrame.reset(conversation: stream.id, head: state.head))
+    }
+
+    /// The answer is near, so this wait has no deadline.
+    private func askStore(_ call: Call, _ stream: Stream) {
+        guard let least = call.reach.atLeast else { return }
+        var call = call
+        call.reach.hasAskedStore = true
+        sync.store.read(.confirm(conversation: stream.id, least), for: .reach(call))
+    }
+
+    /// The store answered whether the log has what the call must not miss. Of a log that lives
+    /// elsewhere the cache can only confirm it.
+    func answered(_ call: Call, about result: Result<Answer, RequestError>) {
+        var call = call
+        if case .success(.confirmation(let holds?)) = result {
+            // It may have been read before the feed brought another log of this name.
+            let isOwn = call.reach.atLeast?.epoch == call.reach.epoch
+            if holds && isOwn || !mirrors { call.reach.isConfirmed = holds && isOwn }
+        }
+        perform(call)
+    }
+
+    /// Makes the call wait for what the stream lacks, unless that took too long already.
+    /// - Returns: whether it waits.
+    private func waits(_ call: Call, _ stream: Stream) -> Bool {
+        guard sync.wait(call, for: stream) else { return false }
+        stream.waits.await(max(call.reach.known, call.reach.atLeast?.rev ?? 0))
+        if let least = call.reach.atLeast, call.reach.isConfirmed == nil,
+            stream.replica?.isConfirmed == true
+        {
+            sync.proofs.askOrigin(for: least, stream)
+        }
+        return true
+    }
+
+    /// The basis of an answer to the call.
+    func position(of call: Call, _ stream: Stream, _ state: Stream.State) -> StreamPosition {
+        var position = stream.position(state, at: now)
+        position.isOpen = position.isOpen || call.reach.isShort
+        return position
+    }
+
     // MARK: - Subscriptions
 
     /// Answers a subscription of a replica, or has it wait for what it needs.
@@ -22,12 +102,7 @@ extension RequestDesk {
     ) {
         guard let replica = stream.replica, let farBehind = sync.options?.farBehind else { return }
         guard !replica.copy.isDetached else { return fail(call, .noCache) }
-        if !replica.isLive, sync.wait(call, for: stream) { return }
         var call = call
-        if call.era != replica.era {
-            // A log confirmed in another era need not be this one.
-            (call.isConfirmed, call.hasAskedCache, call.era) = (nil, false, replica.era)
-        }
         if let have, call.isConfirmed == nil || have.head.epoch != state.head.epoch {
             if let isConfirmed = sync.proofs.confirms(have, stream, state) {
                 call.isConfirmed = isConfirmed
@@ -90,6 +165,11 @@ extension RequestDesk {
     ) {
         guard let replica = stream.replica else { return }
         guard !replica.copy.isDetached else { return fail(call, .noCache) }
+        var call = call
+        judge(&call, stream, state)
+        if call.reach.atLeast != nil, call.reach.isConfirmed == nil, !call.reach.hasAskedStore {
+            return askStore(call, stream)
+        }
         guard request.around == nil || request.before == nil && request.after == nil else {
             return fail(
                 call, .badRequest("around: not accepted together with before or after"))
@@ -99,12 +179,11 @@ extension RequestDesk {
         }
         let range = request.range(floor: state.head.floor, newest: state.head.seq, call.place)
         let missing = range.subtracting(replica.copy.held)
-        if replica.isLive, missing.isEmpty {
+        if replica.isLive, !call.reach.isShort, missing.isEmpty {
             return ask(.page(conversation: stream.id, request), call)
         }
-        if call.takesCached, !call.hasShown {
-            var call = call
-            call.hasShown = true
+        if call.takesCached {
+            call.takesCached = false
             let held = range.intersection(replica.copy.held)
             guard let low = range.first, let high = range.last, !held.isEmpty else {
                 return fetchMirrored(call, stream, state, request)
@@ -114,9 +193,7 @@ extension RequestDesk {
                 limit: min(1000, high - low + 1), order: request.order)
             return sync.store.read(.page(conversation: stream.id, bounded), for: .shown(call))
         }
-        guard sync.wait(call, for: stream) else {
-            return fail(call, sync.fetcher.unavailable(stream))
-        }
+        guard waits(call, stream) else { return fail(call, sync.fetcher.unavailable(stream)) }
         sync.fetcher.fetch(missing, of: stream)
     }
 
@@ -136,7 +213,7 @@ extension RequestDesk {
                 session,
                 ServerFrame.reply(id: call.id, cached: true) {
                     $0.page(
-                        shown, stream.position(state, at: now),
+                        shown, position(of: call, stream, state),
                         reachesBelow: request.reaches(
                             below: state.head.floor, newest: state.head.seq, call.place))
                 })
@@ -216,13 +293,13 @@ extension RequestDesk {
     /// Holds the reply to a write until the feed has brought its change, so that the client's later
     /// reads include it.
     func holdsReply(_ call: Call, _ outcome: Outcome) -> Bool {
-        guard let grace = sync.options?.gapGrace, let rev = outcome.newestChange,
-            let conversation = call.request.written,
-            let stream = streams[conversation.id], let state = stream.state,
-            let replica = stream.replica, replica.isLive, state.position.rev < rev
+        guard let grace = sync.options?.gapGrace, let written = outcome.written,
+            let stream = streams[written.conversation.id], let state = stream.state,
+            let replica = stream.replica, replica.isLive, state.position.rev < written.head.rev
         else { return false }
         stream.waits.replies.append(
-            HeldReply(rev: rev, deadline: now.adding(grace), call: call, outcome: outcome))
+            HeldReply(
+                rev: written.head.rev, deadline: now.adding(grace), call: call, outcome: outcome))
         sync.watch(stream)
         return true
     }
@@ -258,17 +335,6 @@ struct HeldReply {
     let deadline: Timestamp
     let call: Call
     let outcome: Outcome
-}
-
-extension Outcome {
-    /// The newest change in it.
-    var newestChange: Int? {
-        switch self {
-        case .messages(let messages, _): messages.map(\.rev).max()
-        case .conversation(let view, _): view.head.rev
-        case .read, .done: nil
-        }
-    }
 }
 
 extension Call {

@@ -150,7 +150,8 @@ final class RequestDesk {
     /// one waited for its turn.
     /// - Returns: whether it did.
     private func repeatAnswer(to call: Call) -> Bool {
-        guard case .subscribeMessages(let conversation, let have, let limit) = call.request,
+        guard call.reach.isPlain,
+            case .subscribeMessages(let conversation, let have, let limit) = call.request,
             let stream = streams[conversation.id], let state = stream.state, !stream.isOpen,
             let answer = stream.encoded.answer(.init(have: have, limit: limit), at: state)
         else { return false }
@@ -163,7 +164,8 @@ final class RequestDesk {
     /// Answers a resume after a short absence from memory.
     /// - Returns: whether it did.
     private func recall(_ call: Call) -> Bool {
-        guard case .subscribeMessages(let conversation, let have?, let limit) = call.request,
+        guard call.reach.isPlain,
+            case .subscribeMessages(let conversation, let have?, let limit) = call.request,
             let stream = streams[conversation.id], let state = stream.state,
             isWhole(stream, state, since: have.asOf),
             let read = stream.recent.catchUp(
@@ -211,13 +213,13 @@ final class RequestDesk {
 extension Questions.Purpose {
     /// The call that is replied to as soon as the store answers. If it is asked again, it repeats
     /// the cached phase that was due.
-    fileprivate var answered: Call? {
+    var answered: Call? {
         switch self {
         case .answer(let call), .boundaries(let call, _): return call
         case .shown(var call):
-            call.hasShown = false
+            call.takesCached = true
             return call
-        case .load, .refresh, .write, .store, .reload, .place, .proof, .unread, .fetch:
+        case .load, .refresh, .reach, .write, .store, .reload, .place, .proof, .unread, .fetch:
             return nil
         }
     }
@@ -226,42 +228,24 @@ extension Questions.Purpose {
 extension Answer {
     /// The log's head when it was read, for answers that depend on the stream's position.
     var head: Head? {
-        switch self {
-        case .page(let page): page.head
-        case .catchUp(let read): read.head
-        case .loaded, .view, .ids, .conversations, .conversationsSince, .participants, .listed,
-            .place, .confirmation:
-            nil
-        }
+        if case .page(let page) = self { return page.head }
+        return if case .catchUp(let read) = self { read.head } else { nil }
     }
 }
 
 extension Request {
     /// The conversation on whose stream the answer depends.
     var conversation: String? {
-        switch self {
-        case .subscribeMessages(let conversation, _, _), .fetchMessages(let conversation, _):
-            conversation
-        case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,
-            .unsubscribeConversations, .fetchConversations, .fetchConversation,
-            .fetchParticipants, .findBoundaries, .sendMessage, .editMessage, .deleteMessage,
-            .createConversation, .updateConversation, .addParticipants, .removeParticipants,
-            .addAdmins, .removeAdmins, .deleteConversation, .leaveConversation, .markRead, .typing:
-            nil
-        }
+        let row = row
+        let isOnStream = row.method == .subscribeMessages || row.method == .fetchMessages
+        return isOnStream ? row.conversation : nil
     }
 
     /// Whether the answer shows conversations as they are in participants' lists.
     var showsConversations: Bool {
-        switch row.method {
-        case .subscribeConversations, .fetchConversations, .fetchConversation: true
-        case .connect, .refresh, .subscribeMessages, .unsubscribeMessages,
-            .unsubscribeConversations, .fetchMessages, .fetchParticipants, .findBoundaries,
-            .sendMessage, .editMessage, .deleteMessage, .createConversation, .updateConversation,
-            .deleteConversation, .leaveConversation, .addParticipants, .removeParticipants,
-            .addAdmins, .removeAdmins, .markRead, .typing:
-            false
-        }
+        let method = row.method
+        return method == .subscribeConversations || method == .fetchConversations
+            || method == .fetchConversation
     }
 
     /// Whether the method answers in two phases: `protocol.md` 3, ②.
@@ -272,7 +256,7 @@ extension Outcome {
     /// Estimated bytes of the reply that shows it.
     var size: Int {
         switch self {
-        case .messages(let messages, _): 96 + (messages.first?.json.count ?? 0)
+        case .messages(let messages, _, _): 256 + (messages.first?.json.count ?? 0)
         case .conversation(let view, _): view.size
         case .read, .done: 96
         }

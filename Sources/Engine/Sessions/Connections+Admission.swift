@@ -74,7 +74,8 @@ extension Connections {
         }
         registry.noteThrottle(session)
         let call = Call(
-            session: session.id, id: frame.id, request: request, takesCached: frame.takesCached)
+            session: session.id, id: frame.id, request: request, takesCached: frame.takesCached,
+            atLeast: frame.atLeast)
         if case .connect(_, _, _, _, let trace) = request {
             if session.user == nil { session.trace = trace ?? "" }
             return call
@@ -182,6 +183,7 @@ extension Connections {
         json.beginObject()
         json.member("name", string: server.name)
         json.member("version", string: server.version)
+        json.member("commit", string: server.commit)
         json.endObject()
         json.key("pingInterval")
         if limits.pingInterval % 1000 == 0 {

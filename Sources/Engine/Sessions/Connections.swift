@@ -197,15 +197,8 @@ extension Request {
 
     /// The subject of a subscription, which other requests about it don't overtake; else nil.
     fileprivate var subject: ID? {
-        switch self {
-        case .subscribeMessages(let id, _, _): id.id
-        case .subscribeConversations: Self.ownList.id
-        case .connect, .refresh, .unsubscribeMessages, .unsubscribeConversations,
-            .fetchConversations, .fetchConversation, .fetchMessages, .fetchParticipants,
-            .findBoundaries, .sendMessage, .editMessage, .deleteMessage, .createConversation,
-            .updateConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins,
-            .deleteConversation, .leaveConversation, .markRead, .typing:
-            nil
-        }
+        let row = row
+        if row.method == .subscribeMessages { return row.conversation?.id }
+        return row.method == .subscribeConversations ? Self.ownList.id : nil
     }
 }

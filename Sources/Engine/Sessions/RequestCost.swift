@@ -29,18 +29,7 @@ extension Request {
 
     private static let runs = 20
 
-    private var runs: Int {
-        switch self {
-        case .subscribeMessages(_, let have, _), .findBoundaries(_, let have):
-            have?.runs.runs.count ?? 0
-        case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,
-            .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
-            .fetchParticipants, .sendMessage, .editMessage, .deleteMessage, .createConversation,
-            .updateConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins,
-            .deleteConversation, .leaveConversation, .markRead, .typing:
-            0
-        }
-    }
+    private var runs: Int { row.have?.runs.runs.count ?? 0 }
 
     /// The full cost, when it is known what the request took.
     /// - Parameters:
@@ -63,21 +52,14 @@ extension Request {
     /// is answered with a message or a conversation weighs 1: its answer may have 32 KiB, and can't
     /// be shed, so that more of them at once could bring a session over the hard limit.
     var weight: Int {
-        switch self {
-        case .subscribeMessages(_, let have, let limit):
-            (have?.runs.runs.count ?? 0) / Self.runs + Self.steps(limit, Self.rows)
-        case .findBoundaries: runs / Self.runs
-        case .fetchMessages(_, let page):
-            Self.steps(page.limit, Self.rows) * (page.around == nil ? 1 : 2)
-        case .fetchConversations(let limit, _), .subscribeConversations(_, let limit):
-            Self.steps(limit, Self.rows)
-        case .sendMessage, .editMessage, .deleteMessage, .createConversation, .updateConversation,
-            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
-            1
-        case .connect, .refresh, .unsubscribeMessages, .unsubscribeConversations,
-            .fetchConversation, .fetchParticipants, .deleteConversation, .leaveConversation,
-            .markRead, .typing:
-            0
-        }
+        let row = row
+        let isAround =
+            if case .fetchMessages(_, let page) = self { page.around != nil } else { false }
+        let isAnsweredShortly =
+            row.method == .deleteConversation || row.method == .leaveConversation
+            || row.method == .markRead
+        return (row.have?.runs.runs.count ?? 0) / Self.runs
+            + Self.steps(row.limit, Self.rows) * (isAround ? 2 : 1)
+            + (row.kind == .write && !isAnsweredShortly ? 1 : 0)
     }
 }

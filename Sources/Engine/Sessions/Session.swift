@@ -81,12 +81,12 @@ struct Call {
     let session: SessionID
     let id: Int
     private(set) var request: Request
-    /// Whether the client accepts a first answer from the cache.
-    let takesCached: Bool
+    /// Whether the client accepts a first answer from the cache, and was not sent one yet.
+    var takesCached: Bool
+    /// What the answer must not miss.
+    var reach: Reach
     /// How long it waits for data that the cache lacks.
     var deadline: Timestamp?
-    /// The cached answer was sent already.
-    var hasShown = false
     /// If the call succeeds, the list of conversations is watched from here on.
     var beginsList = false
     /// Whether the log confirms the call's `have`; nil while that is unknown.
@@ -94,7 +94,7 @@ struct Call {
     /// The cache was asked to confirm the `have`.
     var hasAskedCache = false
     /// The stream's era when the stream was found, or when the origin was asked.
-    var era = 0
+    var era: Replica.Era?
     /// The newest change of slot 0 known when the origin was asked.
     var record = 0
     /// If the origin was asked for the anchor's time: the last seq before that time.
@@ -104,11 +104,14 @@ struct Call {
     /// Its result is already in the journal.
     var isJournaled = false
 
-    init(session: SessionID, id: Int, request: Request, takesCached: Bool) {
+    init(
+        session: SessionID, id: Int, request: Request, takesCached: Bool, atLeast: Head? = nil
+    ) {
         self.session = session
         self.id = id
         self.request = request
         self.takesCached = takesCached
+        reach = Reach(atLeast: atLeast)
     }
 
     /// The same call with another request.
@@ -123,6 +126,43 @@ struct Call {
         var call = self
         call.isOvertaken = true
         return call
+    }
+}
+
+/// What an answer about a conversation must not miss: the change that the caller names, and those
+/// that the log was known to have when the call came.
+struct Reach {
+    /// The change that the caller names.
+    let atLeast: Head?
+    /// Whether the log has it; nil while that is unknown.
+    var isConfirmed: Bool?
+    /// The store was asked whether the log has it.
+    var hasAskedStore = false
+    /// The newest change that the log was known to have when the call came.
+    private(set) var known = 0
+    /// The log that the call was about when it came.
+    private(set) var epoch = ""
+    /// The stream did not get there in time: the answer says `open`.
+    var isShort = false
+
+    init(atLeast: Head?) { self.atLeast = atLeast }
+
+    /// The log lacks what the caller names, so that the caller holds another branch of it.
+    var isRefuted: Bool { isConfirmed == false }
+    /// Whether a stream at this position lacks what the caller names, or may lack it.
+    func isMissing(at position: Int) -> Bool {
+        guard let atLeast, !isRefuted else { return false }
+        return isConfirmed == nil || atLeast.rev > position
+    }
+
+    /// The answer is the one that anybody would get.
+    var isPlain: Bool { !isShort && !isRefuted }
+
+    /// The feed, or the log behind it, may be another one.
+    mutating func begin(known: Int, of epoch: String) {
+        self = Reach(atLeast: atLeast)
+        self.known = known
+        self.epoch = epoch
     }
 }
 

@@ -200,7 +200,7 @@ final class Fanout {
     }
 
     /// Sends these slots to the subscribers that they are owed to, to each its own part.
-    func payOwed(_ places: Coverage, _ messages: [EncodedMessage], _ stream: Stream) {
+    func sendOwed(_ places: Coverage, _ messages: [EncodedMessage], _ stream: Stream) {
         guard stream.replica?.isOwed == true else { return }
         // The same slots may be in this turn's batch already.
         flush(stream)

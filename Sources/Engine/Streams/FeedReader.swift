@@ -29,13 +29,13 @@ final class FeedReader {
         switch event {
         case .message, .record:
             if let journal = connections.journal,
-                case .message(let conversation, let type, let message, _) = event
+                case .message(let conversation, let type, let message, _, _) = event
             {
                 journal.came(.arrived, conversation, type, message, at: sync.now)
             }
             move(event)
             // For a log elsewhere, lists are updated when its stream takes the record.
-            if case .record(let record, _, let removed, _, _) = event,
+            if case .record(let record, _, let removed, _, _, _) = event,
                 streams[record.id.id]?.replica == nil
             {
                 announcer.left(record.id, removed)
@@ -138,9 +138,9 @@ final class FeedReader {
 
     private func move(_ event: FeedEvent) {
         switch event {
-        case .message(let conversation, let type, let message, let head):
+        case .message(let conversation, let type, let message, let head, _):
             advance(conversation, event, head) { apply(type, message, head, to: $0) }
-        case .record(let record, let head, _, _, let isNew):
+        case .record(let record, let head, _, _, let isNew, _):
             if isNew, !isElsewhere { replaced(record.id, head) }
             advance(record.id, event, head) { apply(record, head, event, to: $0) }
         case .deleted, .read, .listed, .typing:

@@ -19,8 +19,8 @@ struct ListEntry {
     var arrivedAt = 0
     /// It was added to a list since the last event.
     var isNew = false
-    /// The feed reported it in a list. An answer of the origin that there is no such conversation
-    /// may be from before.
+    /// The feed or an answer has shown it in a list. An answer of the origin that there is no such
+    /// conversation may be from before.
     var isReported = false
     /// The state that all watchers were sent last; nil if one of them was not.
     private var sent: Sent?
@@ -47,7 +47,10 @@ struct ListEntry {
 
     /// An answer showed it to a watcher. If the state was different, perhaps of a lost branch, the
     /// next event is sent even if nothing changed since the last one.
-    mutating func noteShown(_ head: Head) { if sent?.head != head { sent = nil } }
+    mutating func noteShown(_ head: Head) {
+        isReported = true
+        if sent?.head != head { sent = nil }
+    }
 
     /// It is now in a list whose watchers were not sent it.
     mutating func begin() { sent = nil }

@@ -132,7 +132,7 @@ package struct RecentChanges {
     }
 
     /// The log's head at a rev, if it is kept here.
-    private func head(at rev: Int) -> Head? {
+    func head(at rev: Int) -> Head? {
         guard let base, rev >= base.rev, rev - base.rev <= changes.count else { return nil }
         return rev == base.rev ? base : changes[rev - base.rev - 1].head
     }

@@ -50,10 +50,21 @@ final class Stream {
         var owed = Coverage()
     }
 
+    /// The mark that the log had at a change, as far as it is known here.
+    func mark(at rev: Int) -> String? {
+        guard let state else { return nil }
+        for head in [state.position, state.head] where head.rev == rev && !head.mark.isEmpty {
+            return head.mark
+        }
+        return recent.head(at: rev).flatMap { $0.epoch == state.head.epoch ? $0.mark : nil }
+    }
+
     /// Everything that waits until the stream is loaded or moves.
     struct Waits {
         /// Requests that came before it was loaded, or that need something from the origin.
         var calls: [Call] = []
+        /// The lowest change that one of them waits for.
+        private var reach = Int.max
         /// Answers that were read later than the stream's position: the feed brings the changes
         /// between within this turn or the next.
         var answers: [(token: UInt64, answer: Answer)] = []
@@ -65,9 +76,15 @@ final class Stream {
         /// Whether nobody waits.
         var isEmpty: Bool { calls.isEmpty && answers.isEmpty && replies.isEmpty }
 
+        /// One of the requests waits for this change.
+        mutating func await(_ rev: Int) { reach = min(reach, rev) }
+
+        /// Whether a request waits for a change up to this one.
+        func isReached(by rev: Int) -> Bool { reach <= rev }
+
         /// Takes out the requests.
         mutating func takeCalls() -> [Call] {
-            defer { calls = [] }
+            defer { (calls, reach) = ([], .max) }
             return calls
         }
 

@@ -32,7 +32,7 @@ extension Replica.Step {
         switch self {
         case .compareHead, .forkEpoch: answer.isHeads
         case .conversation: answer.isConversation
-        case .catchUp, .verifyHead, .backfill: answer.isChanges
+        case .catchUp, .backfill: answer.isChanges
         case .latest: answer.isPage
         }
     }

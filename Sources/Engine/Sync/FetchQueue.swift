@@ -29,21 +29,24 @@ struct FetchQueue {
         case reader(ID, Subject)
     }
 
-    /// A stream in its era when the question was asked.
+    /// A stream in its era when the question was queued.
     struct Subject {
         let stream: Stream
-        /// The newest change that values were taken from.
+        /// The newest change that values were taken from, until the question was sent.
         let seen: Head?
-        private let era: Int
+        private let era: Replica.Era?
 
         init(_ stream: Stream) {
             self.stream = stream
             seen = stream.state?.head
-            era = stream.replica?.era ?? 0
+            era = stream.replica?.era
         }
 
         /// Whether the answer still counts.
-        var isCurrent: Bool { stream.replica?.era == era }
+        var isCurrent: Bool { stream.replica?.era === era }
+
+        /// The same as of now.
+        fileprivate var sent: Subject { isCurrent ? Subject(stream) : self }
     }
 
     struct Entry {
@@ -51,6 +54,14 @@ struct FetchQueue {
         let query: HistoryQuery
         /// Lower is asked earlier.
         let rank: Int
+
+        /// The entry as it is sent: about what was taken until now, however long it was queued. An
+        /// answer of a part of the log needs a log that has the newest change taken.
+        fileprivate var sent: Entry {
+            let question = question.sent
+            let query = question.proof.map { .provided($0, self.query) } ?? self.query
+            return Entry(question: question, query: query, rank: rank)
+        }
     }
 
     private var queue: [Entry] = []
@@ -69,8 +80,26 @@ struct FetchQueue {
 
     var queued: Int { queue.count }
 
-    /// - Complexity: O(log n) comparisons, and moving the entries behind it.
+    /// Queues a question. A page may hold what only the chain of its stream explains: the chain is
+    /// asked for no later, or pages that come again and again would keep it from its turn.
     mutating func add(_ entry: Entry) {
+        if case .range(let subject, _) = entry.question { hasten(subject.stream, to: entry.rank) }
+        insert(entry)
+    }
+
+    private mutating func hasten(_ stream: Stream, to rank: Int) {
+        guard stream.replica?.inFlight.contains(.catchUp) == true else { return }
+        let at = queue.firstIndex { entry in
+            guard case .step(.catchUp, let subject) = entry.question else { return false }
+            return subject.stream === stream && entry.rank > rank
+        }
+        guard let at else { return }
+        let chain = queue.remove(at: at)
+        insert(Entry(question: chain.question, query: chain.query, rank: rank))
+    }
+
+    /// - Complexity: O(log n) comparisons, and moving the entries behind it.
+    private mutating func insert(_ entry: Entry) {
         var low = 0
         var high = queue.count
         while low < high {
@@ -95,7 +124,7 @@ struct FetchQueue {
                 continue
             }
             inFlight += 1
-            return entry
+            return entry.sent
         }
         return nil
     }
@@ -242,6 +271,28 @@ extension FetchQueue.Question {
             .last(let subject), .reader(_, let subject):
             subject.isCurrent
         case .message, .moment, .call, .list: true
+        }
+    }
+    /// The question about what was taken until now.
+    fileprivate var sent: Self {
+        switch self {
+        case .heads(let subjects): .heads(subjects.map(\.sent))
+        case .step(let step, let subject): .step(step, subject.sent)
+        case .range(let subject, let run): .range(subject.sent, run)
+        case .proof(let subject, let proof): .proof(subject.sent, proof)
+        case .last(let subject): .last(subject.sent)
+        case .reader(let user, let subject): .reader(user, subject.sent)
+        case .message, .moment, .call, .list: self
+        }
+    }
+
+    /// The change that a log must have to answer it.
+    fileprivate var proof: Head? {
+        switch self {
+        case .step(.latest, let subject), .step(.catchUp, let subject),
+            .step(.backfill, let subject), .range(let subject, _), .last(let subject):
+            subject.seen
+        case .step, .heads, .proof, .reader, .message, .moment, .call, .list: nil
         }
     }
 }

@@ -65,38 +65,30 @@ final class Fetcher {
         case (.latest, _?):
             ask(
                 .step(step, subject),
-                .page(conversation: stream.id, PageRequest(limit: options.page)), rank(of: stream))
+                .page(conversation: stream.id, PageRequest(limit: options.page)),
+                rank(of: stream))
         case (.catchUp, let state?):
-            let from = stream.replica?.readTo ?? state.position
+            let since = stream.replica?.readTo ?? state.position.rev
             ask(
                 .step(step, subject),
                 .changes(
-                    conversation: stream.id, since: from.rev,
-                    mark: from.rev > 0 && from.mark.isEmpty ? nil : from.mark, limit: options.page,
+                    conversation: stream.id, since: since, mark: nil, limit: options.page,
                     recordAbove: state.record.rev),
                 rank(of: stream))
-        case (.verifyHead, let state?):
+        case (.backfill(let upTo), _?):
             ask(
                 .step(step, subject),
-                .changes(
-                    conversation: stream.id, since: state.head.rev, mark: state.head.mark,
-                    limit: 1),
-                rank(of: stream))
-        case (.backfill(let upTo), let state?):
-            ask(
-                .step(step, subject),
-                .changes(
-                    conversation: stream.id, since: upTo, mark: nil, limit: options.page,
-                    recordAbove: state.record.rev),
+                .changes(conversation: stream.id, since: upTo, mark: nil, limit: options.page),
                 rank(of: stream))
         case (.forkEpoch, let state?):
             shared.questions.act(
                 .forkEpoch(
-                    token: shared.questions.number(for: .fetch(.step(step, subject))), state.head,
-                    conversation: stream.id))
+                    state.head, conversation: stream.id,
+                    token: shared.questions.number(for: .fetch(.step(step, subject)))))
         case (_, nil):
             return
         }
+        if step == .catchUp { stream.replica?.asksForChanges() }
         stream.replica?.inFlight.begin(step)
     }
 
@@ -139,7 +131,8 @@ final class Fetcher {
     /// Asks which message is the last that is not deleted.
     func askLast(_ stream: Stream) {
         stream.entry.isAskingLast = true
-        ask(.last(FetchQueue.Subject(stream)), .conversation(stream.id), rank(of: stream))
+        ask(
+            .last(FetchQueue.Subject(stream)), .conversation(stream.id), rank(of: stream))
     }
 
     // MARK: - Order
@@ -161,9 +154,10 @@ final class Fetcher {
         while let entry = fetches.next(
             within: options.concurrency, where: { $0.call.map(isHere) ?? true })
         {
+            for stream in entry.question.brought { stream.waits.events = [] }
             shared.tally.noteFetch(entry.query.kind)
             shared.questions.act(
-                .fetch(token: shared.questions.number(for: .fetch(entry.question)), entry.query))
+                .ask(entry.query, token: shared.questions.number(for: .fetch(entry.question))))
         }
     }
 
@@ -205,6 +199,18 @@ final class Fetcher {
 }
 
 extension FetchQueue.Question {
+    /// The streams that the answer brings to the present. What the feed brought before is in it, or
+    /// of a branch that is lost.
+    fileprivate var brought: [Stream] {
+        switch self {
+        case .heads(let subjects):
+            subjects.map(\.stream).filter { $0.replica?.next == .compareHead }
+        case .step(let step, let subject) where step == .conversation || step == .catchUp:
+            [subject.stream]
+        default: []
+        }
+    }
+
     /// The call that waits for the answer, if only one does.
     fileprivate var call: Call? {
         switch self {
@@ -223,6 +229,7 @@ extension HistoryQuery {
         case .changes: .changes
         case .heads: .heads
         case .participants: .participants
+        case .provided(_, let query): query.kind
         }
     }
 }

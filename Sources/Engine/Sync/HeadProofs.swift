@@ -25,6 +25,18 @@ final class HeadProofs {
         return stream.replica?.identity.holds(HeadProof(head))
     }
 
+    /// Whether the log has the change that a caller must not miss; nil if that must be asked. What
+    /// is known here of another branch refutes nothing: the caller may know better.
+    func has(_ head: Head, _ stream: Stream, _ state: Stream.State) -> Bool? {
+        let isOwn = head.epoch == state.position.epoch
+        if isOwn, head.rev <= state.position.rev, stream.mark(at: head.rev) == head.mark {
+            return true
+        }
+        return stream.replica?.identity.holds(HeadProof(head, isForOrigin: true)).map {
+            $0 && isOwn
+        }
+    }
+
     func askCache(_ head: Head, _ stream: Stream) {
         let proof = HeadProof(head)
         store.read(
@@ -46,8 +58,14 @@ final class HeadProofs {
     }
 
     /// Asks the origin, once for all who claim the same.
-    func askOrigin(_ head: Head, _ stream: Stream) {
-        let proof = HeadProof(head)
+    func askOrigin(_ head: Head, _ stream: Stream) { askOrigin(HeadProof(head), stream) }
+
+    /// The same for a change that callers must not miss.
+    func askOrigin(for least: Head, _ stream: Stream) {
+        askOrigin(HeadProof(least, isForOrigin: true), stream)
+    }
+
+    private func askOrigin(_ proof: HeadProof, _ stream: Stream) {
         guard stream.replica?.identity.ask(proof) == true else { return }
         fetcher.ask(
             .proof(FetchQueue.Subject(stream), proof),

@@ -31,13 +31,11 @@ struct LogIdentity {
     }
 
     /// The log is the one that the stream knows.
-    /// - Returns: whether that was unknown.
-    mutating func confirm() -> Bool {
-        guard !isConfirmed else { return false }
+    mutating func confirm() {
+        guard !isConfirmed else { return }
         isConfirmed = true
         ended.formUnion(suspected)
         suspected = []
-        return true
     }
 
     /// The feed reported logs of this name; call this before asking the origin.
@@ -54,6 +52,9 @@ struct LogIdentity {
 
     /// Whether the log has what a holder saw; nil if that is unknown.
     func holds(_ proof: HeadProof) -> Bool? { proofs[proof] }
+
+    /// Whether a head proof is being asked for.
+    var isAsking: Bool { !asked.isEmpty }
 
     /// A head proof is to be asked for.
     /// - Returns: whether it is not being asked for already.
@@ -73,9 +74,12 @@ struct LogIdentity {
 struct HeadProof: Hashable {
     let rev: Int
     let mark: String
+    /// Whether only the origin's word counts. What is known here may be of another branch.
+    let isForOrigin: Bool
 
-    init(_ head: Head) {
+    init(_ head: Head, isForOrigin: Bool = false) {
         rev = head.rev
         mark = head.mark
+        self.isForOrigin = isForOrigin
     }
 }

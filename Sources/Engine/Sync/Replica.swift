@@ -8,37 +8,44 @@ import Wire
 /// results say what to do; `next` is the next question to the origin.
 ///
 ///     broken ─ acknowledged ─▶ behind: loading | comparingHead
-///     comparingHead ─▶ catchingUp | verifyingHead | forkingEpoch | waiting
-///     verifyingHead ─▶ catchingUp | forkingEpoch        forkingEpoch ─▶ comparingHead | catchingUp
-///     catchingUp ⇄ showingLatest | loading              catchingUp ─▶ waiting, forkingEpoch
+///     comparingHead ─▶ catchingUp | forkingEpoch | waiting
+///     forkingEpoch ─▶ comparingHead | catchingUp
+///     catchingUp ⇄ showingLatest                        catchingUp ─▶ waiting, forkingEpoch
 ///     waiting ─ nothing is missing ─▶ live ⇄ liveWithHole ─ out of order ─▶ waiting
 ///     waiting, liveWithHole ─ the grace is over ─▶ catchingUp
 ///     any ─ doubted ─▶ comparingHead                    any ─ lapsed ─▶ broken
 ///
 /// The stream's *position* rises along one contiguous chain: live changes in order while the feed
-/// is unbroken, or the origin's changes read to their end. Nothing else raises it: neither a live
-/// change above a hole, nor a page, nor a newer head.
+/// is unbroken, or the origin's changes read to their end. Nothing else raises it: neither a page
+/// nor a newer head.
+///
+/// The *newest change taken* is the position, or above it while the chain is read. It rises in two
+/// ways only, and both are proved: a live change continues it by number and by mark, and a part of
+/// the chain comes from a log that has it. All other answers come from a log that had it when they
+/// were asked for, and give values up to that change, no newer ones. So nothing joins two branches
+/// of a log, however long ago they parted.
 struct Replica {
     private(set) var state = State.broken
-    /// Incremented when everything asked before becomes void.
-    private(set) var era = 0
-    /// How far the chain was read, until its end. A slot that changed below it and again above it
-    /// comes later, so this is not the position.
-    private(set) var readTo: Head?
-    /// The change up to which membership is known: everyone removed until then was removed here.
-    /// Values above it are neither stored nor sent, since they may follow a removal.
-    private(set) var membersKnown = 0
+    /// Another one when everything asked before becomes void.
+    private(set) var era = Era()
+    /// Up to which change the chain was read, until its end. A slot that changed below it and again
+    /// above it comes later, so this is not the position.
+    private(set) var readTo: Int?
     /// The cache was asked for the conversation and has answered.
     private(set) var isLoaded = false
     /// The newest change that the origin mentioned.
-    private var known = 0
+    private(set) var known = 0
+    /// The same when the chain was asked for: an answer that ends below it shows that it is lost.
+    private var knownWhenAsked = 0
     /// When the stream last left the present.
     private(set) var awaySince: Timestamp
     /// Subscribers were sent the newest page, and a gap for the rest.
     private var hasShownLatest = false
     /// Some subscriber is owed slots.
     private(set) var isOwed = false
-    /// Live changes above the position.
+    /// The newest write that was acknowledged before the stream had a position.
+    var acknowledged: Head?
+    /// What subscribers were sent above the position.
     var ahead = ChangesAhead()
     /// Whether it is the log that the stream knows.
     var identity = LogIdentity()
@@ -48,6 +55,10 @@ struct Replica {
     var inFlight = FetchesInFlight()
     /// Failures of the origin to answer about it.
     var backoff = Backoff()
+
+    /// The time between two moments at which the log may have become another one. Two eras are
+    /// never equal, also where a conversation is forgotten and another replica of it begins.
+    final class Era: Sendable {}
 
     init(at now: Timestamp) { awaySince = now }
 
@@ -60,6 +71,12 @@ struct Replica {
     /// The generation of its unbroken feed; nil without one.
     var generation: Int? { state.generation }
 
+    /// Whether a question about the chain is open: for its next part, or, after a conflict, for
+    /// the epoch of the log. Its answer decides on the events that come meanwhile.
+    var isAskingForChain: Bool {
+        next == .forkEpoch || next == .catchUp && inFlight.contains(.catchUp)
+    }
+
     /// The question that brings the stream closer to the present; nil at the end of its chain, or
     /// if there is no feed.
     var next: Step? {
@@ -67,7 +84,6 @@ struct Replica {
         switch phase {
         case .loading: return .conversation
         case .comparingHead: return .compareHead
-        case .verifyingHead: return .verifyHead
         case .forkingEpoch: return .forkEpoch
         case .catchingUp: return .catchUp
         case .showingLatest: return .latest
@@ -75,14 +91,17 @@ struct Replica {
         }
     }
 
-    /// Since when there is a hole that the feed itself may close.
-    var holeSince: Timestamp? {
+    /// The hole that the feed itself may close.
+    var hole: Hole? {
         switch state {
-        case .liveWithHole(_, let since): since
-        case .behind(_, .waiting(let since)): since
+        case .liveWithHole(_, let hole): hole
+        case .behind(_, .waiting(let hole)): hole
         case .broken, .behind, .live: nil
         }
     }
+
+    /// Whether a stream at this position has the changes up to `rev`, as far as the log has them.
+    func reaches(_ rev: Int, at position: Int) -> Bool { position >= min(rev, known) }
 
     private mutating func enter(_ phase: Phase) {
         guard let generation else { return }
@@ -95,7 +114,8 @@ struct Replica {
     private mutating func begin(_ next: State) {
         identity.begin(inSameFeed: next.generation == generation)
         state = next
-        era += 1
+        known = 0
+        era = Era()
         readTo = nil
         inFlight.forget()
         copy.stopBackfill()
@@ -107,26 +127,24 @@ struct Replica {
     mutating func acknowledged(generation: Int, isKnown: Bool) {
         begin(.behind(generation: generation, isKnown ? .comparingHead : .loading))
         backoff.retry()
-        ahead.forgetSeen()
     }
 
     /// The feed ended.
     mutating func lapsed(at now: Timestamp) {
         begin(.broken)
-        known = 0
         awaySince = now
-        ahead.forgetSeen()
     }
 
     /// The feed is no longer asked for.
     mutating func dismissed() { begin(.broken) }
 
     /// The log may not be the one that the stream knows.
+    /// - Parameter isKnown: whether the stream has a position.
     /// - Returns: whether to ask the origin: not without a feed.
-    mutating func doubted(at now: Timestamp) -> Bool {
+    mutating func doubted(at now: Timestamp, isKnown: Bool = true) -> Bool {
         guard let generation else { return false }
         if isLive { awaySince = now }
-        begin(.behind(generation: generation, .comparingHead))
+        begin(.behind(generation: generation, isKnown ? .comparingHead : .loading))
         return true
     }
 
@@ -143,18 +161,11 @@ struct Replica {
         return true
     }
 
-    /// The cache knows the conversation as of this change.
-    mutating func adopt(_ cached: Cached, upTo rev: Int) {
+    /// The cache knows the conversation.
+    mutating func adopt(_ cached: Cached) {
         copy.adopt(cached)
-        knowMembers(upTo: rev)
         if next == .conversation { enter(.comparingHead) }
     }
-
-    /// The newest record of the log as of this change was applied.
-    mutating func knowMembers(upTo rev: Int) { membersKnown = max(membersKnown, rev) }
-
-    /// Whether a change may be sent: no unknown removal lies below it.
-    func knowsMembers(before rev: Int) -> Bool { rev <= membersKnown + 1 }
 
     /// Sets whether some subscriber is owed slots.
     mutating func note(isOwed: Bool) { self.isOwed = isOwed }
@@ -178,91 +189,52 @@ extension Replica {
             // The log lost what was seen.
             enter(.forkingEpoch)
         } else if head.rev > seen.rev {
-            // Reading the chain shows whether the log has the position.
-            enter(isWhole ? .catchingUp : .verifyingHead)
+            // Reading the chain shows whether the log has what was seen.
+            known = max(known, head.rev)
+            enter(.catchingUp)
         } else {
-            enter(isWhole ? .waiting(since: nil) : .catchingUp)
+            enter(isWhole ? .waiting(nil) : .catchingUp)
             return .confirmed(missing: !isWhole)
         }
         return .nothing
     }
 
-    /// The log has the newest change that values were taken from.
-    mutating func verified() { enter(.catchingUp) }
-
     /// The origin, told that the log lost changes, answered with its head.
-    mutating func forked(_ head: Head?, seen: Head?, position: Head?) -> Finding {
+    mutating func forked(_ head: Head?, seen: Head?) -> Finding {
         enter(.comparingHead)
         guard let head else { return .vanished }
-        guard let seen, let position, head.epoch == seen.epoch else {
-            return .replaced(head, .replaced)
-        }
-        guard head.rev >= seen.rev else { return .nothing }
-        // The log keeps no mark for the stream's position, which does not justify a new epoch. If
-        // it has the newest change that values were taken from, it is the stream's log, and the
-        // changes since are read without a mark. Otherwise what is held may be of this log or of a
-        // failed master's: the stream begins anew.
-        guard isConfirmed else { return head.rev > seen.rev ? .replaced(head, .mark) : .nothing }
-        readTo = position
-        readTo?.mark = ""
-        enter(.catchingUp)
-        return .nothing
+        guard let seen, head.epoch == seen.epoch else { return .replaced(head, .replaced) }
+        // The log keeps no mark for the newest change that values were taken from, which does not
+        // justify a new epoch. What is held may be of this log or of another branch of it: the
+        // stream begins anew.
+        return head.rev > seen.rev ? .replaced(head, .mark) : .nothing
     }
 
-    /// The log lacks the change or mark that was named.
-    /// - Returns: whether that says anything about the log.
-    mutating func conflicted(_ step: Step?) -> Bool {
-        switch step {
-        case .verifyHead:
-            enter(.forkingEpoch)
-        case .catchUp:
-            // Either the part read last was lost, or everything known was.
-            enter(readTo == nil ? .forkingEpoch : .comparingHead)
-            readTo = nil
-        case .conversation, .compareHead, .forkEpoch, .latest, .backfill, nil:
-            return false
-        }
-        return true
+    /// The log lacks the newest change that values were taken from, or its mark.
+    mutating func conflicted() {
+        readTo = nil
+        enter(.forkingEpoch)
     }
 
     /// There is no such log, but the feed reported another one that has the name now.
     mutating func asksAgain(isKnown: Bool) { enter(isKnown ? .comparingHead : .loading) }
 
-    /// Record and head have come.
-    /// - Parameters:
-    ///   - rev: of the head.
-    ///   - position: of the stream; nil where it has none.
-    ///   - isWatched: somebody would miss what is left out.
-    /// - Returns: whether the stream begins there or jumps there.
-    mutating func mayStand(at rev: Int, position: Head?, isWatched: Bool) -> Bool {
-        guard let position else { return true }
-        // The part that the chain has read need not be read again.
-        if rev > (readTo ?? position).rev, !isWatched { return true }
-        enter(rev > position.rev ? .catchingUp : .comparingHead)
-        return false
-    }
+    /// The origin is asked for changes.
+    mutating func asksForChanges() { knownWhenAsked = known }
 
-    /// The chain was read to its end, or skipped.
-    mutating func endChain() {
+    /// The chain was read to its end, or skipped, up to this change.
+    mutating func endChain(at rev: Int) {
+        if known == knownWhenAsked { known = min(known, rev) }
         readTo = nil
-        enter(.waiting(since: nil))
+        enter(.waiting(nil))
     }
 
-    /// The chain was read up to `end`.
-    /// - Returns: how far the feed's contiguous changes lead from there, if to `newest` or beyond:
-    ///   then the chain need not be read on.
-    mutating func readOn(to end: Head, newest: Head) -> Head? {
-        readTo = end
-        let reached = ahead.reach(after: end)
-        return reached.rev >= newest.rev ? reached : nil
-    }
+    /// The chain was read up to this change, and goes on.
+    mutating func readOn(to rev: Int) { readTo = rev }
 
-    /// What follows the first part of a chain. If it is long, subscribers are shown its end first;
-    /// without subscribers the stream jumps, since nobody holds what lies between.
-    mutating func goOn(isFar: Bool, isWatched: Bool) {
-        guard isFar else { return enter(.catchingUp) }
-        guard isWatched else { return enter(.loading) }
-        enter(hasShownLatest ? .catchingUp : .showingLatest)
+    /// What follows the first part of a chain. If it is long, subscribers are shown its end first.
+    mutating func goOn(isFar: Bool) {
+        enter(isFar && !hasShownLatest ? .showingLatest : .catchingUp)
     }
 
     /// The newest page was shown, and the chain is read on.
@@ -275,10 +247,16 @@ extension Replica {
 // MARK: - Holes
 
 extension Replica {
-    /// The stream reached this change and took the changes that continue it.
+    /// The stream reached this change, and has taken none above it.
     mutating func arrived(at rev: Int, at now: Timestamp) -> Arrival {
+        // The feed brought what the chain was to be asked for.
+        if next == .catchUp, readTo == nil, known <= rev, backoff.damagedPart == nil {
+            enter(.waiting(nil))
+        }
         guard let generation, next == nil else { return .reading }
-        guard ahead.isEmpty, known <= rev else {
+        guard known <= rev else {
+            // The changes that were missing have come. The feed gets as long for those behind.
+            if let hole, hole.upTo <= rev { closeHole() }
             openHole(at: now)
             return .hole
         }
@@ -299,34 +277,28 @@ extension Replica {
 
     /// There is a hole, from now on unless one is open already.
     mutating func openHole(at now: Timestamp) {
+        let hole = Hole(upTo: known, since: now)
         switch state {
-        case .live(let generation): state = .liveWithHole(generation: generation, since: now)
+        case .live(let generation): state = .liveWithHole(generation: generation, hole)
         case .behind(let generation, .waiting(nil)):
-            state = .behind(generation: generation, .waiting(since: now))
+            state = .behind(generation: generation, .waiting(hole))
         case .broken, .behind, .liveWithHole: break
         }
     }
 
-    /// The feed brought the next change.
-    mutating func followed(to rev: Int) {
-        if case .liveWithHole(let generation, _) = state, known <= rev {
-            state = .live(generation: generation)
+    private mutating func closeHole() {
+        switch state {
+        case .liveWithHole(let generation, _): state = .live(generation: generation)
+        case .behind(_, .waiting): enter(.waiting(nil))
+        case .broken, .behind, .live: break
         }
-    }
-
-    /// The feed brought a change that does not continue the position.
-    mutating func fellBehind(at now: Timestamp) {
-        guard isLive else { return }
-        enter(.waiting(since: holeSince))
-        awaySince = now
     }
 
     /// The feed had time to close the hole.
     /// - Returns: whether it had enough, so that the origin is asked instead.
     mutating func givesUpHole(at now: Timestamp, grace: Int64) -> Bool {
-        guard let since = holeSince, now >= since.adding(grace) else { return false }
+        guard let hole, now >= hole.since.adding(grace) else { return false }
         if isLive { awaySince = now }
-        ahead.readsOn()
         enter(.catchingUp)
         return true
     }

@@ -27,7 +27,7 @@ final class ReplicaApplier {
     /// A live change that may be sent.
     func apply(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         switch event {
-        case .message(_, let type, let message, _):
+        case .message(_, let type, let message, _, _):
             // The log may have trimmed it since.
             guard message.seq >= stream.state?.head.floor ?? 1 else {
                 return fanout.touch(stream)
@@ -42,7 +42,7 @@ final class ReplicaApplier {
             guard stream.replica?.ahead.isToBeTold(message, at: position) == true else { return }
             stream.updateLast(message)
             fanout.tell(type, .live, message, stream)
-        case .record(let record, _, _, _, _):
+        case .record(let record, _, _, _, _, _):
             take(record, mark: record.rev == head.rev ? head.mark : nil, by: event, stream)
             // An earlier change may have brought this value; lists show the head as well.
             emit(.list(stream))
@@ -84,17 +84,15 @@ final class ReplicaApplier {
             fanout.flush(stream)
             take(record, mark: nil, stream)
         }
-        stream.replica?.knowMembers(upTo: head.rev)
     }
 
     // MARK: - Position
 
     /// The stream's position rises to `head`.
-    func stand(_ stream: Stream, at head: Head) {
+    func raisePosition(of stream: Stream, to head: Head) {
         guard let state = stream.state else { return }
         stream.state?.position = head
         stream.state?.position.floor = max(head.floor, state.head.floor)
-        stream.replica?.knowMembers(upTo: head.rev)
         note(head, stream)
         store.moved(stream)
         fanout.touch(stream)
@@ -126,26 +124,25 @@ final class ReplicaApplier {
 
     /// The log has changes up to `rev`: the feed gets a moment to bring the missing ones.
     func expect(_ rev: Int, _ stream: Stream) {
-        guard let state = stream.state, rev > state.position.rev else { return }
+        guard rev > stream.state?.position.rev ?? 0 else { return }
         guard stream.replica?.expects(rev) == true else { return }
         stream.replica?.openHole(at: now)
         shared.steps.watch(stream)
     }
 
-    /// The end of the chain was reached: joins it with the feed's changes above. If nothing is
-    /// left, the stream is at the present; otherwise there is a hole that the feed may still close.
-    func join(_ stream: Stream) {
-        guard let state = stream.state, stream.replica?.generation != nil,
-            let position = stream.replica?.ahead.absorb(after: state.position)
-        else { return }
-        if position.rev > state.position.rev { stand(stream, at: position) }
+    /// The stream has taken no change above its position. If no other change was mentioned, it is
+    /// at the present; otherwise there is a hole that the feed may still close.
+    func settle(_ stream: Stream) {
+        guard let position = stream.state?.position, stream.replica?.generation != nil else {
+            return
+        }
         emit(.release(stream))
+        if stream.waits.isReached(by: position.rev) { emit(.wake(stream)) }
         switch stream.replica?.arrived(at: position.rev, at: now) {
         case .reading, .live, nil: return
         case .hole: return shared.steps.watch(stream)
         case .present: break
         }
-        stream.state?.head = position
         fanout.touch(stream)
         stream.entry.arrivedAt = status.arrived(stream.id.id)
         emit(.list(stream))

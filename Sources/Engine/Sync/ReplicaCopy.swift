@@ -178,27 +178,16 @@ struct ReplicaCopy {
     }
 
     /// The changes from the backfill's beginning up to this one were read.
-    /// - Parameters:
-    ///   - head: the newest change that the log had then. Above `position` it may have replaced a
-    ///     value below that was not read, and that the cache lacks: the stream takes it first.
-    ///   - position: the stream's.
-    /// - Returns: the change above which the cache lacks no more, if it reaches further back now.
-    mutating func filledBack(upTo rev: Int, more: Bool, head: Int, position: Int) -> Int? {
-        guard more else { return settleBackfill() }
+    /// - Parameter head: the newest change that the log had then. It may have replaced a value
+    ///   below that was not read, and that the cache lacks: the stream takes it first.
+    mutating func filledBack(upTo rev: Int, more: Bool, head: Head) {
         backfill?.upTo = rev
-        guard rev >= changesFrom else { return nil }
-        backfill?.until = head
-        return settleBackfill(at: position)
+        if !more || rev >= changesFrom { backfill?.until = head }
     }
 
-    /// The stream has reached the position; a backfill may have waited for that.
-    /// - Returns: as `filledBack`.
-    mutating func settleBackfill(at position: Int) -> Int? {
-        guard let until = backfill?.until, position >= until else { return nil }
-        return settleBackfill()
-    }
-
-    private mutating func settleBackfill() -> Int? {
+    /// The stream has taken what the backfill waited for.
+    /// - Returns: the change above which the cache lacks no more.
+    mutating func settleBackfill() -> Int? {
         guard let from = backfill?.from else { return nil }
         changesFrom = from
         backfill = nil
@@ -214,6 +203,6 @@ struct ReplicaCopy {
         let from: Int
         var upTo: Int
         /// All were read, and it is over when the stream has taken this one; nil: some are not.
-        var until: Int?
+        var until: Head?
     }
 }

@@ -13,17 +13,22 @@ extension Replica {
         case live(generation: Int)
         /// The same, but with a change that the stream has not reached and the feed may still
         /// bring.
-        case liveWithHole(generation: Int, since: Timestamp)
+        case liveWithHole(generation: Int, Hole)
+    }
+
+    /// Changes that the stream has not reached and the feed may still bring.
+    struct Hole: Equatable {
+        /// The newest of them that was known when the wait began.
+        let upTo: Int
+        let since: Timestamp
     }
 
     /// The next thing that a stream that is behind needs.
     enum Phase: Equatable {
-        /// Record and head: the cache does not have the conversation, or the stream jumps.
+        /// Record and head: the cache does not have the conversation.
         case loading
         /// Whether the log still stands where the stream does.
         case comparingHead
-        /// Whether the log has the newest change that values were taken from.
-        case verifyingHead
         /// The log lost what was taken from it: it gets a new epoch.
         case forkingEpoch
         /// The changes above the position.
@@ -31,12 +36,12 @@ extension Replica {
         /// The newest page, for subscribers of a conversation that is far behind.
         case showingLatest
         /// The chain was read to its end. The feed may still fill the hole above.
-        case waiting(since: Timestamp?)
+        case waiting(Hole?)
     }
 
     /// Questions to the origin, one of a kind at a time.
     enum Step: Hashable {
-        case conversation, compareHead, verifyHead, forkEpoch, catchUp, latest
+        case conversation, compareHead, forkEpoch, catchUp, latest
         /// Changes above the `asOf` of a holder that is older than the cache.
         case backfill(since: Int)
     }

@@ -94,18 +94,8 @@ struct ReplicaWriter {
         toReload.append(stream)
     }
 
-    /// The cache reported what it holds, but not as of the stream's position.
+    /// What the cache holds is read again after the next transaction.
     mutating func reloadAgain(_ stream: Stream) { toReload.append(stream) }
-
-    /// The cache trimmed by itself, and has the changes above `rev`: what still says that it has
-    /// more was decided before. What it holds is read again.
-    mutating func trimmed(_ stream: Stream, changesFrom rev: Int) {
-        writes.removeAll { write in
-            guard case .changesFrom(let conversation, let from) = write else { return false }
-            return conversation == stream.id && from < rev
-        }
-        toReload.append(stream)
-    }
 
     /// The conversation begins in the cache with nothing held.
     mutating func restart(_ stream: Stream, _ record: Record, at head: Head) {
@@ -114,7 +104,8 @@ struct ReplicaWriter {
         let newest = max(head.rev, stream.state?.head.rev ?? 0)
         stream.replica?.copy.begin(asOf: newest)
         guard newest > head.rev else { return }
-        keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
+        keep(
+            .changesFrom(conversation: stream.id, rev: newest, known: head.rev), of: stream)
     }
 
     /// The stream skips the changes up to `head`. What the cache holds becomes outdated: it is only
@@ -125,7 +116,8 @@ struct ReplicaWriter {
         stream.replica?.copy.begin(asOf: newest)
         keep(.jump(conversation: stream.id, record, head: head), of: stream)
         guard newest > head.rev else { return }
-        keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
+        keep(
+            .changesFrom(conversation: stream.id, rev: newest, known: head.rev), of: stream)
     }
 
     // MARK: - The file

@@ -15,29 +15,33 @@ extension Sync {
             for subject in subjects {
                 conclude(.compareHead, subject, generation, result.about(subject.stream.id)) {
                     if hasLostItsEnd(subject, $0) {
-                        doubt(subject.stream)
+                        lostItsEnd(subject.stream)
                     } else {
-                        concluded(.compareHead, subject.stream, $0)
+                        concluded(.compareHead, subject, $0)
                     }
                 }
             }
         case .step(let step, let subject):
             conclude(step, subject, generation, result) {
-                concluded(step, subject.stream, $0)
+                concluded(step, subject, $0)
             }
         case .range(let subject, let run):
             if subject.isCurrent { subject.stream.replica?.inFlight.end(run) }
             conclude(nil, subject, generation, result) {
                 guard case .page(let page) = $0 else { return }
-                took(page, for: run, subject.stream)
+                took(page, for: run, subject)
             }
         case .proof(let subject, let proof):
             proofs.judged(proof, subject, generation, result)
+            guard case .success(.changes(let changes)) = result, subject.isCurrent,
+                streams.has(subject.stream), generation == subject.stream.replica?.generation
+            else { return }
+            compare(changes.head, subject.stream)
         case .last(let subject):
             subject.stream.entry.isAskingLast = false
             conclude(nil, subject, generation, result) {
                 guard case .conversation(let view) = $0 else { return }
-                took(last: view, subject.stream)
+                took(last: view, subject)
             }
         case .message, .moment, .call, .list, .reader:
             break
@@ -74,15 +78,20 @@ extension Sync {
             take(answer)
         case .failure(let error) where error.code == .notFound:
             if stream.state == nil || step != nil { vanished(stream) } else { doubt(stream) }
+        case .failure(let error) where error.code == .conflict:
+            // The log lost what values were taken from. The chain itself asks for a new epoch;
+            // beside it, the heads are compared first.
+            emit(.branched)
+            if step == .catchUp { stream.replica?.conflicted() } else { doubt(stream) }
         case .failure(let error):
-            let isAnswer = error.code == .conflict && stream.replica?.conflicted(step) == true
             if let part = error.damagedPart, part != replica.backoff.damagedPart {
                 damaged(stream, part)
-            } else if !isAnswer {
+            } else {
                 fetcher.fallBack(stream)
             }
         }
         guard streams.has(stream) else { return }
+        takePostponed(stream)
         fetcher.drive(stream)
         emit(.wake(stream))
     }
@@ -120,14 +129,13 @@ extension Sync {
     }
 
     /// The origin answered.
-    func took(last view: ConversationView, _ stream: Stream) {
+    func took(last view: ConversationView, _ subject: FetchQueue.Subject) {
+        let stream = subject.stream
         guard stream.entry.needsLast, let state = stream.state else { return }
         guard view.head.epoch == state.head.epoch else { return doubt(stream) }
-        if view.head.rev >= state.position.rev {
-            // Users removed before it was sent must not be shown it.
-            applier.learnMembers(view.record, asOf: view.head, stream)
-            takePostponed(stream)
-            applier.expect(view.head.rev, stream)
+        applier.expect(view.head.rev, stream)
+        // What is newer than the question comes by the feed, or is asked again.
+        if subject.seen == state.head, view.lastMessage?.rev ?? 0 <= state.head.rev {
             stream.entry.needsLast = false
             stream.state?.last = view.lastMessage
         }

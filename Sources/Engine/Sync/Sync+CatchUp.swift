@@ -26,13 +26,16 @@ extension Sync {
         case .confirmed:
             confirm(stream)
             applier.raiseFloor(stream, to: floor)
-            if stream.replica?.next == nil { applier.join(stream) }
+            if stream.replica?.next == nil { applier.settle(stream) }
         }
     }
 
     /// A step was answered, with the kind of answer that it expects: `FetchQueue.Question` lets no
     /// other through.
-    func concluded(_ step: Replica.Step, _ stream: Stream, _ answer: HistoryAnswer) {
+    func concluded(
+        _ step: Replica.Step, _ subject: FetchQueue.Subject, _ answer: HistoryAnswer
+    ) {
+        let stream = subject.stream
         switch step {
         case .compareHead:
             guard case .heads(let heads, _) = answer else { return }
@@ -41,62 +44,57 @@ extension Sync {
             if case .conversation(let view) = answer { took(view, stream) }
         case .catchUp:
             if case .changes(let changes) = answer { took(changes, stream) }
-        case .verifyHead:
-            stream.replica?.verified()
-            confirm(stream)
         case .backfill(let since):
             guard case .changes(let changes) = answer else { return }
             // A reading that begins further back may have taken its place.
-            if stream.replica?.copy.backfill?.upTo == since { filledBack(changes, stream) }
+            if stream.replica?.copy.backfill?.upTo == since { filledBack(changes, subject) }
         case .latest:
-            if case .page(let page) = answer { showed(page, stream) }
+            if case .page(let page) = answer { showed(page, subject) }
         case .forkEpoch:
             guard case .heads(let heads, _) = answer else { return }
             let head = heads[stream.id.id]
             let finding = stream.replica?.forked(
-                head, seen: stream.state?.head, position: stream.state?.position)
+                head, seen: stream.state?.head)
             if let finding { act(on: finding, floor: 0, stream) }
         }
     }
 
-    /// The origin's current record and head: the stream begins there, or jumps there.
+    /// The origin's current record and head: the stream begins there.
     private func took(_ view: ConversationView, _ stream: Stream) {
-        guard stream.replica?.next == .conversation else { return }
-        if let state = stream.state {
-            guard state.head.epoch == view.head.epoch else { return replaced(stream, view.head) }
-            // A subscriber who came meanwhile would miss what is skipped.
-            let mayStand = stream.replica?.mayStand(
-                at: view.head.rev, position: state.position,
-                isWatched: !stream.subscribers.isEmpty)
-            guard mayStand == true else { return }
-        }
-        let known = stream.state
-        // The feed's values on top of the hole are newer.
-        let isOlder = (known?.head.rev ?? 0) > view.head.rev
-        var record = view.record
-        if let newest = known?.record, newest.rev > record.rev { record = newest }
+        guard stream.replica?.next == .conversation, stream.state == nil else { return }
         stream.state = Stream.State(
-            head: isOlder ? known?.head ?? view.head : view.head, position: view.head,
-            record: record, members: Set(record.participants.map(\.id)), last: view.lastMessage,
+            head: view.head, position: view.head, record: view.record,
+            members: Set(view.record.participants.map(\.id)), last: view.lastMessage,
             firstToken: 0)
-        stream.entry.needsLast = isOlder
-        stream.outgoing.begin(at: view.head.rev)
-        if known == nil {
-            store.restart(stream, record, at: view.head)
-        } else {
-            store.jump(stream, record, to: view.head)
-        }
+        stream.entry.needsLast = false
+        store.restart(stream, view.record, at: view.head)
         if let last = view.lastMessage {
             store.keep(last, mark: nil, asOf: view.head.rev, of: stream)
         }
-        stream.replica?.endChain()
-        stream.replica?.knowMembers(upTo: view.head.rev)
+        begin(stream, at: view.head)
+        takeAcknowledged(stream)
+    }
+
+    /// The stream stands at `head`, and nothing that lies before it was sent.
+    private func begin(_ stream: Stream, at head: Head) {
+        stream.outgoing.begin(at: head.rev)
+        stream.replica?.endChain(at: head.rev)
         confirm(stream)
-        takePostponed(stream)
-        applier.join(stream)
+        applier.settle(stream)
         emit(.list(stream))
-        let gone = (known?.members ?? []).subtracting(stream.state?.members ?? [])
-        emit(.left(stream, users: gone.map(\.text).sorted()))
+    }
+
+    /// The log is far ahead, and nobody watches: what lies between is held by nobody, and is
+    /// skipped. Values and record of this part are those of `head`.
+    private func jump(to head: Head, _ stream: Stream) {
+        guard let state = stream.state else { return }
+        stream.state?.position = head
+        stream.state?.position.floor = max(head.floor, state.head.floor)
+        // The last message may lie in what is skipped.
+        stream.state?.last = nil
+        stream.entry.needsLast = true
+        store.jump(stream, state.record, to: head)
+        begin(stream, at: head)
     }
 
     /// A part of the chain.
@@ -108,26 +106,20 @@ extension Sync {
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
         applier.learnMembers(changes.record, asOf: changes.head, stream)
         confirm(stream)
-        takePostponed(stream)
-        guard stream.replica?.next == .catchUp else { return }
         applier.expect(changes.head.rev, stream)
         take(changes, state, stream)
         if !changes.more || changes.upTo >= changes.head.rev {
-            stream.replica?.ahead.readsOn()
             return arrive(at: changes.head, stream)
         }
-        guard changes.upTo > (replica.readTo ?? state.position).rev else {
+        guard changes.upTo > replica.readTo ?? state.position.rev else {
             return fetcher.fallBack(stream)
         }
-        var end = changes.head
-        // Far behind, a part may end at a rev whose mark the log no longer keeps.
-        (end.rev, end.mark) = (changes.upTo, changes.mark ?? "")
-        if let reached = stream.replica?.readOn(to: end, newest: changes.head) {
-            arrive(at: reached, stream)
+        stream.replica?.readOn(to: changes.upTo)
+        let isFar = changes.head.rev - state.position.rev > options?.farBehind ?? .max
+        if isFar, stream.subscribers.isEmpty {
+            jump(to: changes.head, stream)
         } else {
-            stream.replica?.goOn(
-                isFar: changes.head.rev - state.position.rev > options?.farBehind ?? .max,
-                isWatched: !stream.subscribers.isEmpty)
+            stream.replica?.goOn(isFar: isFar)
         }
     }
 
@@ -145,31 +137,28 @@ extension Sync {
 
     /// The chain was read to its end.
     private func arrive(at head: Head, _ stream: Stream) {
-        stream.replica?.endChain()
-        if head.rev > stream.state?.position.rev ?? 0 { applier.stand(stream, at: head) }
-        applier.join(stream)
+        stream.replica?.endChain(at: head.rev)
+        if head.rev > stream.state?.position.rev ?? 0 {
+            applier.raisePosition(of: stream, to: head)
+        }
+        applier.settle(stream)
     }
 
     /// The newest page of a conversation that is far behind is sent at once; what lies between
     /// becomes a gap that the chain will fill.
-    private func showed(_ page: Page, _ stream: Stream) {
-        guard let state = stream.state, let replica = stream.replica, replica.next == .latest else {
-            return
-        }
+    private func showed(_ page: Page, _ subject: FetchQueue.Subject) {
+        let stream = subject.stream
+        guard let state = stream.state, let replica = stream.replica, replica.next == .latest,
+            let proved = subject.seen
+        else { return }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
         stream.replica?.showedLatest()
         applier.expect(page.head.rev, stream)
-        // Above the known membership there may be an unknown removal.
-        let known = replica.membersKnown
-        if page.head.rev <= known {
-            applier.raiseFloor(stream, to: page.head.floor)
-            applier.note(page.head, stream)
-        }
-        let above = page.messages.filter { $0.seq > state.position.seq && $0.rev <= known }
+        let above = page.messages.filter { $0.seq > state.position.seq && $0.rev <= proved.rev }
         guard let highest = above.map(\.seq).max() else { return }
         fanout.flush(stream)
         for message in above {
-            store.keep(message, mark: nil, asOf: page.head.rev, of: stream)
+            store.keep(message, mark: nil, asOf: proved.rev, of: stream)
             guard stream.replica?.ahead.hasTold(message) == false else { continue }
             applier.tell(.inserted, .fill, message, stream)
             stream.replica?.ahead.tell(message)
@@ -185,69 +174,61 @@ extension Sync {
     }
 
     /// Changes below the cache's `changesFrom`.
-    private func filledBack(_ changes: Changes, _ stream: Stream) {
-        guard let state = stream.state, let replica = stream.replica else { return }
+    private func filledBack(_ changes: Changes, _ subject: FetchQueue.Subject) {
+        let stream = subject.stream
+        guard let state = stream.state, let replica = stream.replica, let proved = subject.seen
+        else { return }
         guard changes.head.epoch == state.head.epoch else { return replaced(stream, changes.head) }
-        applier.learnMembers(changes.record, asOf: changes.head, stream)
-        takePostponed(stream)
         applier.expect(changes.head.rev, stream)
         // The answer is older than something that the cache does not have.
-        guard changes.head.rev >= replica.copy.changesFrom else { return fetcher.fillBack(stream) }
+        guard proved.rev >= replica.copy.changesFrom else { return fetcher.fillBack(stream) }
         for message in changes.messages
-        where message.seq >= state.head.floor && message.seq <= state.head.seq {
-            store.keep(message, mark: nil, asOf: changes.head.rev, of: stream)
+        where message.seq >= state.head.floor && message.rev <= proved.rev {
+            store.keep(message, mark: nil, asOf: proved.rev, of: stream)
         }
-        let from = stream.replica?.copy.filledBack(
-            upTo: changes.upTo, more: changes.more, head: changes.head.rev,
-            position: state.position.rev)
-        guard let from else { return fetcher.fillBack(stream) }
-        store.hasChanges(from: from, of: stream)
+        stream.replica?.copy.filledBack(upTo: changes.upTo, more: changes.more, head: changes.head)
+        settleBackfill(stream)
+        fetcher.fillBack(stream)
     }
 
     /// Whether the stream has taken what a backfill waited for.
     func settleBackfill(_ stream: Stream) {
-        guard let state = stream.state,
-            let from = stream.replica?.copy.settleBackfill(at: state.position.rev)
+        guard let state = stream.state, let copy = stream.replica?.copy,
+            let until = copy.backfill?.until, state.position.rev >= until.rev
         else { return }
-        store.hasChanges(from: from, of: stream)
+        guard stream.mark(at: until.rev) == until.mark,
+            let from = stream.replica?.copy.settleBackfill()
+        else { return stream.replica?.copy.stopBackfill() ?? () }
+        store.hasChanges(from: from, known: copy.changesFrom, of: stream)
     }
 
     /// A requested range of messages.
-    func took(_ page: Page, for run: Coverage.Run, _ stream: Stream) {
-        guard let state = stream.state, let replica = stream.replica else { return }
+    func took(_ page: Page, for run: Coverage.Run, _ subject: FetchQueue.Subject) {
+        let stream = subject.stream
+        guard let state = stream.state, let replica = stream.replica, let proved = subject.seen
+        else { return }
         guard page.head.epoch == state.head.epoch else { return replaced(stream, page.head) }
-        // The chain brings the floor of a head above the one that is known.
-        let isSeen = page.head.rev <= state.head.rev
-        if isSeen { applier.raiseFloor(stream, to: page.head.floor) }
+        // The chain brings the floor of a head that is not known.
+        let isKnown = stream.mark(at: page.head.rev) == page.head.mark
+        if isKnown { applier.raiseFloor(stream, to: page.head.floor) }
+        applier.expect(page.head.rev, stream)
         // An answer older than something that the cache does not have is void.
         let least =
             replica.copy.isDetached
             ? state.position.rev
             : max(replica.copy.changesFrom, replica.copy.trimmedAt ?? 0)
-        guard replica.isConfirmed, page.head.rev >= least else { return }
+        guard replica.isConfirmed, proved.rev >= least else { return }
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {
             // Nothing of it exists any more; unless the floor explains that, it is asked again.
-            guard !isSeen || run.high >= page.head.floor else { return }
-            applier.expect(page.head.rev, stream)
-            return fetcher.fallBack(stream)
+            if !isKnown || run.high >= page.head.floor { fetcher.fallBack(stream) }
+            return
         }
-        // Above the known membership there may be an unknown removal: this is asked again, and
-        // meanwhile the feed or the chain brings it.
-        guard messages.allSatisfy({ $0.rev <= replica.membersKnown }) else {
-            applier.expect(page.head.rev, stream)
-            return fetcher.fallBack(stream)
-        }
-        if messages.contains(where: { $0.rev > state.head.rev }) {
-            applier.raiseFloor(stream, to: page.head.floor)
-            applier.note(page.head, stream)
-        }
-        for message in messages {
-            store.keep(message, mark: nil, asOf: page.head.rev, of: stream)
-        }
-        applier.expect(page.head.rev, stream)
+        // What is newer is asked again, and meanwhile the feed or the chain brings it.
+        guard messages.allSatisfy({ $0.rev <= proved.rev }) else { return fetcher.fallBack(stream) }
+        for message in messages { store.keep(message, mark: nil, asOf: proved.rev, of: stream) }
         // Dense numbering: the page has no hole from the anchor on.
-        fanout.payOwed(Coverage(lowest, run.high), messages, stream)
+        fanout.sendOwed(Coverage(lowest, run.high), messages, stream)
     }
 }
 

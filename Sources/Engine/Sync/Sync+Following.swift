@@ -9,45 +9,81 @@ import Wire
 extension Sync {
     /// A live change of a replica.
     func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
+        take(event, head, stream, before: [])
+        takePostponed(stream)
+    }
+
+    /// Takes a live change if it continues the newest one taken; otherwise it waits, or is known.
+    /// - Parameter later: events behind it, in order.
+    private func take(
+        _ event: FeedEvent, _ head: Head, _ stream: Stream, before later: ArraySlice<FeedEvent>
+    ) {
         guard let state = stream.state, let replica = stream.replica,
             replica.generation != nil
         else { return }
-        guard replica.isConfirmed else { return postpone(event, head, stream) }
+        // While the chain is asked for, the answer proves what was known before the question.
+        guard replica.isConfirmed, !replica.isAskingForChain else {
+            return postpone(event, head, stream)
+        }
         // Another log has this name now, or had it: the origin is asked, once.
         guard head.epoch == state.head.epoch else {
             doubt(stream, told: [head.epoch])
             return
         }
-        // The chain has brought the changes up to here, or will bring what changed again.
-        guard head.rev > max(state.position.rev, replica.readTo?.rev ?? 0) else { return }
-        // The hole below may hold a removal. A complete record says itself who takes part.
-        guard
-            event.namesEverybody
-                || replica.knowsMembers(before: head.rev) && event.follows(state.record)
-        else {
+        guard !contradicts(event, head, stream) else { return contradicted(stream) }
+        // It was taken, or the chain will bring what changed again. But a change that nobody here
+        // knows may also be of a log that was put back.
+        guard head.rev > state.head.rev else {
+            if replica.isLive, stream.mark(at: head.rev) == nil {
+                fetcher.compareHeads(of: [stream])
+            }
+            return
+        }
+        // In the hole below may be a removal, or the end of the branch that is known. A value that
+        // is newer than its change waits for the changes up to its own.
+        guard head.rev == state.head.rev + 1, event.isWhole(with: later) else {
             postpone(event, head, stream)
             return applier.expect(head.rev, stream)
         }
         tally.noteChange()
         // Message changes before the record in the log are sent before it.
         if case .record = event { fanout.flush(stream) }
-        if replica.isLive, head.rev == state.position.rev + 1 {
-            applier.raiseFloor(stream, to: head.floor)
-            streams.remember(event.message, from: state.position, to: head, stream)
-            applier.stand(stream, at: head)
-            stream.replica?.followed(to: head.rev)
-            applier.apply(event, head, stream)
-            emit(.release(stream))
-            return takePostponed(stream)
-        }
-        guard stream.replica?.ahead.see(head) == true else { return }
-        stream.replica?.fellBehind(at: now)
         applier.raiseFloor(stream, to: head.floor)
-        applier.note(head, stream)
-        stream.replica?.knowMembers(upTo: head.rev)
-        applier.apply(event, head, stream)
-        if stream.replica?.next == nil { applier.join(stream) }
-        takePostponed(stream)
+        if state.position.rev == state.head.rev {
+            streams.remember(event.message, from: state.position, to: head, stream)
+            applier.raisePosition(of: stream, to: head)
+            applier.apply(event, head, stream)
+            applier.settle(stream)
+        } else {
+            applier.note(head, stream)
+            applier.apply(event, head, stream)
+        }
+    }
+
+    // MARK: - Another branch
+
+    /// Whether the event can't be of the log that the stream knows: at its change, or at the one
+    /// before, the stream knows another mark.
+    private func contradicts(_ event: FeedEvent, _ head: Head, _ stream: Stream) -> Bool {
+        if let mark = stream.mark(at: head.rev), mark != head.mark { return true }
+        guard let after = event.after, let mark = stream.mark(at: head.rev - 1) else {
+            return false
+        }
+        return mark != after
+    }
+
+    /// The feed goes on with another branch of the log than the stream knows: the origin is asked
+    /// which one counts.
+    func contradicted(_ stream: Stream) {
+        // Events that came before the question say nothing that its answer does not.
+        stream.waits.events = []
+        lostItsEnd(stream)
+    }
+
+    /// The log contradicts what this gateway had of it.
+    func lostItsEnd(_ stream: Stream) {
+        emit(.branched)
+        doubt(stream)
     }
 
     // MARK: - Postponed events
@@ -61,13 +97,18 @@ extension Sync {
         }
     }
 
-    /// Takes the waiting events that the known membership now covers.
+    /// Takes the waiting events that continue what was taken now.
     func takePostponed(_ stream: Stream) {
-        guard !stream.waits.events.isEmpty, let replica = stream.replica, replica.isConfirmed else {
-            return
-        }
+        guard !stream.waits.events.isEmpty, stream.replica?.isConfirmed == true,
+            let newest = stream.state?.head
+        else { return }
         let isDue = stream.waits.events.contains { event in
-            event.namesEverybody || event.head.map { replica.knowsMembers(before: $0.rev) } ?? true
+            guard let head = event.head, head.epoch == newest.epoch, head.rev > newest.rev else {
+                return true
+            }
+            return head.rev == newest.rev + 1
+                && (event.valueRev <= head.rev
+                    || stream.waits.events.contains { $0.head?.rev == event.valueRev })
         }
         if isDue { takeEarly(stream) }
     }
@@ -84,9 +125,11 @@ extension Sync {
         if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
         stream.waits.events = []
         // In log order, whatever order they came in.
-        for event in own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 }) {
-            guard let head = event.head, streams.has(stream) else { continue }
-            follow(event, head, stream)
+        let ordered = own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 })
+        for (place, event) in ordered.enumerated() {
+            guard let head = event.head, streams.has(stream), stream.replica?.isConfirmed == true
+            else { return }
+            take(event, head, stream, before: ordered[(place + 1)...])
         }
     }
 
@@ -107,7 +150,14 @@ extension Sync {
     /// The log may not be the one that the stream knows.
     func doubt(_ stream: Stream) {
         stream.reading.readership = Readership()
-        guard stream.replica?.doubted(at: now) == true else { return }
+        compareAnew(stream)
+    }
+
+    /// Whether the stream is at the present is asked again; the feed is the one that it was.
+    func compareAnew(_ stream: Stream) {
+        guard stream.replica?.doubted(at: now, isKnown: stream.state != nil) == true else {
+            return
+        }
         applier.tellOpen(stream)
         watch(stream)
         fetcher.drive(stream)
@@ -124,11 +174,32 @@ extension Sync {
         }
     }
 
-    /// The log is the one that the stream knows: the feed's events about it count.
-    func confirm(_ stream: Stream) {
-        guard stream.replica?.identity.confirm() == true else { return }
-        takeEarly(stream)
+    /// The origin acknowledged a write: its log has changes up to that one. A stream below it no
+    /// longer stands at the present.
+    func acknowledged(_ written: Written) {
+        guard let stream = streams[written.conversation.id], stream.replica != nil else { return }
+        guard let known = stream.state?.head.epoch else {
+            // Of which log it is shows when the stream begins.
+            stream.replica?.acknowledged = written.head
+            return
+        }
+        if known == written.head.epoch {
+            applier.expect(written.head.rev, stream)
+        } else {
+            // What was asked before may be answered by the log before.
+            doubt(stream)
+        }
     }
+
+    /// The stream has begun: a write that was acknowledged before is in its log, or in another one.
+    func takeAcknowledged(_ stream: Stream) {
+        guard let head = stream.replica?.acknowledged, stream.state != nil else { return }
+        stream.replica?.acknowledged = nil
+        acknowledged(Written(stream.id, head))
+    }
+
+    /// The log is the one that the stream knows: the feed's events about it count.
+    func confirm(_ stream: Stream) { stream.replica?.identity.confirm() }
 
     /// The origin has no such conversation.
     func vanished(_ stream: Stream) {
@@ -155,6 +226,7 @@ extension Sync {
     func replaced(_ stream: Stream, _ head: Head, _ reason: ResetReason = .replaced) {
         store.drop(stream)
         tally.noteReset(reason, stream.id, stream.subscribers.count)
+        emit(.branched)
         emit(.replaced(stream, head, end(stream)))
     }
 
@@ -187,11 +259,27 @@ extension Sync {
 }
 
 extension FeedEvent {
-    /// Whether the number of participants adds up if `known` is the record before it.
-    fileprivate func follows(_ known: Record) -> Bool {
-        guard case .record(let record, _, let removed, let joined, _) = self,
-            !record.namesEverybody, record.rev > known.rev
-        else { return true }
-        return known.participantCount - removed.count + joined.count == record.participantCount
+    /// The change that wrote the value that it brings: a later one than its own, if the feed read
+    /// the value when that was there already.
+    fileprivate var valueRev: Int {
+        switch self {
+        case .message(_, _, let message, _, _): message.rev
+        case .record(let record, _, _, _, _, _): record.rev
+        case .deleted, .read, .listed, .typing: 0
+        }
+    }
+
+    /// Whether the changes up to that of its value are here: they continue each other.
+    fileprivate func isWhole(with later: ArraySlice<FeedEvent>) -> Bool {
+        guard var end = head, valueRev > end.rev else { return true }
+        for event in later {
+            guard let head = event.head, head.rev > end.rev else { continue }
+            guard head.rev == end.rev + 1, event.after.map({ $0 == end.mark }) ?? true else {
+                return false
+            }
+            if head.rev == valueRev { return true }
+            end = head
+        }
+        return false
     }
 }

@@ -30,6 +30,8 @@ final class Sync {
         case vanished(Stream, [Call])
         /// The same, but another log has the name, with this head.
         case replaced(Stream, Head, [Call])
+        /// A log lost what this gateway had of it: other logs, and lists, may have lost as much.
+        case branched
     }
 
     /// Shared by the parts of an engine.
@@ -141,6 +143,16 @@ final class Sync {
 
     // MARK: - Time
 
+    /// Time has passed since the last input. The loop has work every tenth of a second: after more
+    /// than the link's deadline the process stood still, and what was live then may be the past.
+    func passed(since last: Timestamp) {
+        guard let options, now > last.adding(options.linkDeadline) else { return }
+        // An answer that is on its way is as old as the pause, whatever it is about.
+        for stream in streams.values.inOrder where stream.replica?.isBroken == false {
+            compareAnew(stream)
+        }
+    }
+
     /// Handles timeouts and retries.
     /// - Parameter areListsWatched: whether clients that need not watch the conversation see last
     ///   messages in lists.
@@ -176,9 +188,14 @@ final class Sync {
         }
         if !stream.waits.replies.isEmpty { emit(.release(stream)) }
         guard let replica = stream.replica else { return false }
+        // A reply may have said `open` of what its caller alone knew.
+        if replica.isLive, replica.hole == nil, !replica.identity.isAsking {
+            fanout.touch(stream)
+        }
         let needsLast =
             stream.entry.needsLast && (areListsWatched || !stream.reading.readership.isEmpty)
-        return !replica.isLive || replica.backoff.isWaiting || replica.holeSince != nil
+        return !replica.isLive || replica.backoff.isWaiting || replica.hole != nil
+            || replica.identity.isAsking
             || replica.copy.isDetached || replica.isOwed || !stream.waits.calls.isEmpty
             || !stream.waits.replies.isEmpty || needsLast
     }
@@ -237,11 +254,12 @@ final class Sync {
             stream.begin(loaded, seen: cached.seen, after: questions.last)
             let from = cached.changesFrom(at: loaded.head.rev)
             if from < cached.changesFrom {
+                store.hasChanges(from: from, known: cached.changesFrom, of: stream)
                 cached.changesFrom = from
-                store.hasChanges(from: from, of: stream)
             }
-            stream.replica?.adopt(cached, upTo: max(loaded.head.rev, loaded.record.rev))
+            stream.replica?.adopt(cached)
             stream.entry.needsLast = !stream.holds(last: loaded.lastMessage)
+            takeAcknowledged(stream)
             takeEarly(stream)
         }
         if stream.entry.isToBeAnnounced {

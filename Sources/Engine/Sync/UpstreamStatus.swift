@@ -65,7 +65,7 @@ struct UpstreamStatus {
     }
 
     /// Whether the state may have changed since the last call, at the end of a turn.
-    mutating func takeIsToBeTold() -> Bool {
+    mutating func takePendingNotice() -> Bool {
         defer { isToBeTold = false }
         return isToBeTold
     }

@@ -75,6 +75,7 @@ final class Coordinator {
         case .removed(let stream, let sessions): desk.removed(sessions, from: stream)
         case .vanished(let stream, let waiting): vanished(stream, waiting)
         case .replaced(let stream, let head, let waiting): replaced(stream, head, waiting)
+        case .branched: lists.isBranched = true
         }
     }
 
@@ -119,6 +120,7 @@ final class Coordinator {
         switch sync.questions.close(token) {
         case .load(let conversation): feed.loaded(conversation, result)
         case .refresh(let conversation): sync.refreshed(conversation, result)
+        case .reach(let call): desk.answered(call, about: result)
         case .answer(let call): desk.answered(token, call, result)
         case .boundaries(let call, let head): desk.answered(call, askedAt: head, result)
         case .reload(let stream, let beginning): sync.store.reloaded(stream, beginning, result)
@@ -221,7 +223,7 @@ final class Coordinator {
         }
         totals.tellTouched()
         if sync.mirrors {
-            if sync.applier.status.takeIsToBeTold() { tellUpstream() }
+            if sync.applier.status.takePendingNotice() { tellUpstream() }
             takeSteps()
             sync.store.saveAll()
             sync.fetcher.send { connections[$0.session] != nil }

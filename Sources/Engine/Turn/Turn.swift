@@ -7,10 +7,10 @@ import Wire
 /// only in the last part of a turn, which has no effects.
 package struct Turn {
     /// To perform at once, in this order.
-    package fileprivate(set) var effects: [Turn.Effect] = []
+    package internal(set) var effects: [Turn.Effect] = []
     /// Questions to the cache. A read costs in proportion to its answer, so reads come after
     /// everything else. A later read sees more changes, never fewer than when it was decided.
-    package fileprivate(set) var reads: [Turn.Read] = []
+    package internal(set) var reads: [Turn.Read] = []
     /// Sessions that have frames to send and whose sockets take more.
     package internal(set) var writes: [Session] = []
     /// Connections to close after their outboxes were sent.
@@ -21,50 +21,13 @@ package struct Turn {
     package var isOver: Bool { effects.isEmpty }
 }
 
-/// The engine's decisions for its runner, in the order in which they were made.
-struct Decided {
-    private var effects: [Turn.Effect] = []
-    private var reads: [Turn.Read] = []
-
-    mutating func append(_ effect: Turn.Effect) { effects.append(effect) }
-    mutating func append(_ read: Turn.Read) { reads.append(read) }
-
-    /// Everything decided since the last call.
-    mutating func take() -> Turn {
-        var turn = Turn()
-        swap(&turn.effects, &effects)
-        swap(&turn.reads, &reads)
-        return turn
-    }
-}
-
 extension Turn {
     /// An order of the engine to others, other than reading the cache.
     package enum Effect: Sendable {
         /// Store this in the cache in one transaction, before anything that follows; answered by
         /// `stored`. Skip it if nobody awaits it any more, since an earlier one failed.
         case store(token: UInt64, [StoreWrite])
-        case upstream(UpstreamEffect)
-    }
-
-    /// Requests to the upstream.
-    package enum UpstreamEffect: Sendable {
-        /// Ask the origin; answered by `fetched`.
-        case fetch(token: UInt64, HistoryQuery)
-        /// Subscribe to a conversation's feed; answered by `subscribed`, in each generation.
-        case subscribe(String)
-        case unsubscribe(String)
-        /// Subscribe to what joins and leaves a user's list; answered by `subscribedList` whenever
-        /// that feed begins.
-        case subscribeList(user: String)
-        case unsubscribeList(user: String)
-        /// The log lost changes that were taken from it up to this head: give it a new epoch;
-        /// answered by `fetched`.
-        case forkEpoch(token: UInt64, Head, conversation: String)
-        /// Perform a write; answered by `performed`.
-        case perform(token: UInt64, Operation, Caller)
-        /// Publish to the watchers on all gateways; comes back by the feed.
-        case publish(FeedEvent)
+        case upstream(UpstreamCall)
     }
 
     /// A question to the cache; answered by `answered`.

@@ -13,7 +13,7 @@ package protocol TurnEffects {
     func usage() -> ThreadUsage
 
     /// Asks the upstream, which answers later.
-    func perform(_ effect: Turn.UpstreamEffect) throws(Failure)
+    func perform(_ call: UpstreamCall) throws(Failure)
 
     /// Sends the upstream everything asked so far. Called before the file is written, since the
     /// origin need not wait for that, and before the sockets are.

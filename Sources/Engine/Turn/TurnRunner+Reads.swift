@@ -30,7 +30,8 @@ extension Questions.Purpose {
     /// The call that it is for, or the first call that waits for the stream.
     fileprivate func asking(in streams: StreamRegistry) -> Call? {
         switch self {
-        case .answer(let call), .boundaries(let call, _), .shown(let call), .place(let call, _, _):
+        case .reach(let call), .answer(let call), .boundaries(let call, _), .shown(let call),
+            .place(let call, _, _):
             call
         case .load(let conversation), .refresh(let conversation):
             streams[conversation.id]?.waits.calls.first

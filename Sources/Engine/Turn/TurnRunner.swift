@@ -115,9 +115,9 @@ package final class TurnRunner {
             try effects.handOver()
             let isStored = try effects.store(token, writes)
             engine.stored(token, isStored, at: engine.now)
-        case .upstream(let effect):
-            if case .perform = effect { hasAskedUpstream = true }
-            try effects.perform(effect)
+        case .upstream(let call):
+            if case .perform = call { hasAskedUpstream = true }
+            try effects.perform(call)
         }
     }
 

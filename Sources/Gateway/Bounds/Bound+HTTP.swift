@@ -20,7 +20,7 @@ extension Bound {
         }
         self.init(
             "`\(route.rawValue)`", size: body, rows: rows, memory: "body and answer",
-            payer: "whoever has the key; `limits.http_connections`",
+            payer: "the caller with the key; `limits.http_connections`",
             beyond: "401 before the body is read; 413; 503")
     }
 
@@ -50,7 +50,7 @@ extension Bound {
         Bound(
             "internal: `/books`, `/`, `/explain`, `/events`", size: "no body",
             rows: "the conversations in memory", memory: "its answer",
-            payer: "whoever may (Host, password)",
+            payer: "the caller (Host, password)",
             beyond: "403, 401, 404; `/events`: 8 at once, 503"),
     ]
 
@@ -70,7 +70,7 @@ extension Bound {
             case .replay: "1 GiB"
             }
         self.init(
-            "file: \(file.rawValue)", size: size, memory: "what it says",
+            "file: \(file.rawValue)", size: size, memory: "its content",
             payer: "the operator, at the start and at SIGHUP",
             beyond: file == .cache
                 ? "a cache is put aside, a log stops the start"

@@ -73,7 +73,8 @@ extension Bound {
     private static let frame = "`limits.inbound_frame`"
     private static let answer = "its answer, in the outbox (`limits.outbox_hard`)"
     private static let written = "its own bytes, and its answer; a hundred at a time"
-    private static let limited = "`rate_limited` with `after`; then it is read with pauses"
+    private static let limited =
+        "`rate_limited` with `after`; then the connection is read with pauses"
     private static let tooLarge = "`too_large`, nothing is changed; `rate_limited`"
     private static let slowed = "200 at once, 50 a second, then not read for a second"
 }

@@ -28,15 +28,25 @@ package struct Bound: Sendable {
         self.beyond = beyond
     }
 
-    private var line: String {
-        "| \([input, size, rows, memory, payer, beyond].joined(separator: " | ")) |\n"
-    }
+    /// The cells behind the input, as in the reference.
+    private var limits: [String] { [size, rows, memory, payer, beyond] }
 
-    /// The table of all rows, as in the reference.
+    /// The table of all rows, as in the reference: inputs with the same limits share one.
     package static func table() -> String {
+        var rows: [(inputs: [String], limits: [String])] = []
+        for bound in all {
+            if let row = rows.firstIndex(where: { $0.limits == bound.limits }) {
+                rows[row].inputs.append(bound.input)
+            } else {
+                rows.append(([bound.input], bound.limits))
+            }
+        }
         let head =
             "| input | size | rows | held | who pays | beyond |\n|---|---|---|---|---|---|\n"
-        return head + all.map(\.line).joined()
+        return rows.reduce(head) { table, row in
+            let cells = [row.inputs.joined(separator: ", ")] + row.limits
+            return table + "| \(cells.joined(separator: " | ")) |\n"
+        }
     }
 
     /// A row for each method, route, frame and file.

@@ -117,7 +117,7 @@ final class HTTPDesk {
             return responder.respond(response)
         }
         guard entrance.door.mayUseAPI(request.headers) else { return responder.respond(.keyNeeded) }
-        let api = ServerAPI(limits: LogLimits(entrance.configuration.limits))
+        let api = ServerAPI(limits: entrance.configuration.limits.log)
         if request.body.count > BodyWorker.large, let bodies {
             bodies.decode(request, responder, api)
         } else {
@@ -142,14 +142,21 @@ final class HTTPDesk {
         _ call: ServerAPI.Call, _ traced: TracedRequest?, _ responder: HTTPResponder
     ) {
         switch call {
-        case .ask(let query):
+        case .ask(let query, let atLeast?):
+            guard let conversation = query.conversation else { return }
+            calls.ask(
+                .changes(
+                    conversation: conversation, since: atLeast.rev, mark: atLeast.mark, limit: 1),
+                for: WaitingCall(
+                    responder: responder, kind: .provided(atLeast, query), traced: traced))
+        case .ask(let query, nil):
             calls.ask(
                 query, for: WaitingCall(responder: responder, kind: .answer(query), traced: traced))
         case .perform(let operation, let shape):
             let token = calls.wait(
                 WaitingCall(responder: responder, kind: .write(shape), traced: traced))
             engine.noteSend(operation, token: token, trace: traced?.trace ?? "")
-            calls.perform(operation, by: .server, token: token)
+            calls.append(.perform(operation, by: .server, token: token))
         case .boundaries(let conversation):
             answerBoundaries(of: conversation, responder)
         case .gaps:
@@ -161,7 +168,7 @@ final class HTTPDesk {
             let kind = WaitingCall.Kind.disconnect(user: user, mayComeBack: mayComeBack)
             let token = calls.wait(
                 WaitingCall(responder: responder, kind: kind, traced: traced))
-            calls.upstream.disconnect(user, mayComeBack: mayComeBack, token: token)
+            calls.append(.disconnect(user: user, mayComeBack: mayComeBack, token: token))
         }
     }
 
@@ -214,6 +221,15 @@ final class HTTPDesk {
 
     /// Answers a read of the server API.
     func answered(_ call: WaitingCall, _ result: Result<HistoryAnswer, RequestError>) {
+        var result = result
+        if case .provided(let atLeast, let query) = call.kind {
+            switch result {
+            case .success(.changes(let changes)) where changes.head.epoch == atLeast.epoch:
+                return perform(.ask(query), call.traced, call.responder)
+            case .failure(let error) where error.code != .conflict: break
+            case .success, .failure: result = .failure(Self.noChange)
+            }
+        }
         if case .failure(let error) = result { tracer.note(call.traced, error) }
         if case .explain(let request) = call.kind {
             explain(request, result, call.responder)
@@ -221,6 +237,9 @@ final class HTTPDesk {
             call.answered(result, at: now)
         }
     }
+
+    private static let noChange = RequestError(
+        .conflict, "atLeast: this log has no such change")
 
     /// Logs the traced requests of clients.
     func noteTracedCalls() {

@@ -61,6 +61,16 @@ package struct QueryString {
         return page
     }
 
+    /// The head of an earlier answer, as JSON.
+    func atLeast() throws(RequestError) -> Head? {
+        guard let text = values["atLeast"] else { return nil }
+        guard let head = try? RawJSON(Array(text.utf8)), let object = head.object else {
+            throw .badRequest(
+                "atLeast: \(Self.shown(text)) (accepted: the head of an answer, as JSON)")
+        }
+        return try Fields(object, prefix: "atLeast.").change()
+    }
+
     private func anchor(_ name: String) throws(RequestError) -> Anchor? {
         guard let text = values[name] else { return nil }
         return try Anchor.decode(query: text, field: name)

@@ -10,7 +10,8 @@ import Wire
 package struct ServerAPI: Sendable {
     /// The call that a request makes.
     package enum Call: Sendable, Hashable {
-        case ask(HistoryQuery)
+        /// `atLeast`: a change that the answer must not miss.
+        case ask(HistoryQuery, atLeast: Head? = nil)
         case perform(Operation, Shape)
         case boundaries(String)
         case gaps
@@ -112,7 +113,7 @@ package struct ServerAPI: Sendable {
         let id = try identifier(first, "path: the conversation's id")
         switch (rest.count, rest.dropFirst().first) {
         case (1, _):
-            return try conversation(method, id, body)
+            return try conversation(method, id, query, body)
         case (2, "messages"):
             return try messages(method, id, query, body)
         case (3, "messages"):
@@ -124,10 +125,13 @@ package struct ServerAPI: Sendable {
                 .changes(
                     conversation: id,
                     since: try query.integer("since", in: 0...QueryString.largest) ?? 0,
-                    mark: query["mark"], limit: try query.limit()))
+                    mark: query["mark"], limit: try query.limit()),
+                atLeast: try query.atLeast())
         case (2, "participants"):
             try only(method, "GET", "HEAD")
-            return .ask(.participants(conversation: id, try query.participants()))
+            return .ask(
+                .participants(conversation: id, try query.participants()),
+                atLeast: try query.atLeast())
         case (3, "participants"):
             let user = try identifier(rest[2], "path: the user's id")
             try only(method, "PUT", "DELETE")
@@ -147,10 +151,12 @@ package struct ServerAPI: Sendable {
         }
     }
 
-    private func conversation(_ method: String, _ id: String, _ body: [UInt8]) throws -> Call {
+    private func conversation(
+        _ method: String, _ id: String, _ query: QueryString, _ body: [UInt8]
+    ) throws -> Call {
         switch method {
         case "GET", "HEAD":
-            return .ask(.conversation(id))
+            return .ask(.conversation(id), atLeast: try query.atLeast())
         case "PUT":
             let fields = try ConversationFields.decode(try object(body, orEmpty: true), prefix: "")
             return .perform(.put(id: id, fields), .put)
@@ -168,7 +174,8 @@ package struct ServerAPI: Sendable {
     ) throws -> Call {
         switch method {
         case "GET", "HEAD":
-            return .ask(.page(conversation: conversation, try query.page()))
+            return .ask(
+                .page(conversation: conversation, try query.page()), atLeast: try query.atLeast())
         case "POST":
             let value = try json(body)
             if let array = value.array {
@@ -212,7 +219,8 @@ package struct ServerAPI: Sendable {
     ) throws -> Call {
         switch method {
         case "GET", "HEAD":
-            return .ask(.message(conversation: conversation, id: id))
+            return .ask(
+                .message(conversation: conversation, id: id), atLeast: try query.atLeast())
         case "PATCH":
             let edit = try MessageEdit.decode(try object(body), prefix: "")
             return .perform(.edit(conversation: conversation, id: id, edit), .message)

@@ -10,6 +10,8 @@ import Wire
 struct WaitingCall {
     enum Kind {
         case answer(HistoryQuery)
+        /// The same, once the log is known to have this change.
+        case provided(Head, HistoryQuery)
         case write(ServerAPI.Shape)
         /// Boundaries of a conversation that the cache does not know: none, if the conversation
         /// exists.
@@ -32,13 +34,14 @@ struct WaitingCall {
             responder.respond(.error(error))
         case (.write(let shape), .success(let outcome)):
             responder.respond(Self.response(outcome, shape))
-        case (.disconnect, .success), (.answer, _), (.boundaries, _), (.explain, _): return
+        case (.disconnect, .success), (.answer, _), (.provided, _), (.boundaries, _), (.explain, _):
+            return
         }
     }
 
     /// About as many as its answer has.
     static func bytes(of outcome: Outcome) -> Int {
-        guard case .messages(let messages, _) = outcome else { return 0 }
+        guard case .messages(let messages, _, _) = outcome else { return 0 }
         return messages.reduce(0) { $0 + $1.json.count + 1 }
     }
 
@@ -47,7 +50,7 @@ struct WaitingCall {
         var status = 200
         json.beginObject()
         switch outcome {
-        case .messages(let messages, let isNew):
+        case .messages(let messages, let written, let isNew):
             if shape == .messages {
                 json.key("messages")
                 json.beginArray()
@@ -59,6 +62,7 @@ struct WaitingCall {
                 if let message = messages.first { json.raw(message.json) } else { json.null() }
                 status = isNew ? 201 : 200
             }
+            json.member("head", head: written.head)
         case .conversation(let view, let isNew):
             json.key("conversation")
             json.conversation(
@@ -88,7 +92,7 @@ struct WaitingCall {
             }
             responder.respond(
                 .json(200, BoundariesReport.json(head, held: Coverage(), ids: [:], at: now)))
-        case (.boundaries, .success): return
+        case (.boundaries, .success), (.provided, .success): return
         }
     }
 

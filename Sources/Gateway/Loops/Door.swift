@@ -1,6 +1,7 @@
 import Configuration
 import Crypto
 import Engine
+import Rules
 import WebSockets
 import Wire
 
@@ -18,7 +19,7 @@ struct Door: Sendable {
         self.log = log
         origins = OriginRule(configuration)
         apiKeys = credentials.apiKeys
-        messageLimit = configuration.limits.message
+        messageLimit = configuration.limits.log.message
     }
 
     func decide(_ request: UpgradeRequest) -> UpgradeDecision {
@@ -54,20 +55,30 @@ struct Door: Sendable {
         return .refuse(.error(RequestError(.forbidden, problem)))
     }
 
-    /// A header of an unknown client, cut to fit a log line.
-    private static func shown(_ value: String?) -> String { String((value ?? "").prefix(100)) }
+    /// A header of an unknown client, cut to fit a log line. A character may have any number of
+    /// marks, so scalars are counted.
+    private static func shown(_ value: String?) -> String {
+        String(String.UnicodeScalarView((value ?? "").unicodeScalars.prefix(100)))
+    }
 
     /// Whether the request has a key of the server API.
     func mayUseAPI(_ headers: HTTPHeaders) -> Bool {
-        guard let apiKeys else { return false }
-        guard let key = Bearer.header(headers["authorization"]) ?? headers["x-api-key"] else {
-            return false
-        }
+        guard let apiKeys, let key = key(in: headers) else { return false }
         return apiKeys.contains(Array(key.utf8))
+    }
+
+    private func key(in headers: HTTPHeaders) -> String? {
+        Bearer.header(headers["authorization"]) ?? headers["x-api-key"]
     }
 
     /// A body is read only with a key, up to the route's limit.
     func admit(_ request: RequestHead) -> Admission {
+        log.debug(
+            "request",
+            [
+                "listener": request.listener, "method": request.method.rawValue,
+                "path": request.path, "address": request.remoteAddress,
+            ])
         guard request.listener == "public" else {
             let reads = request.method == .get || request.method == .head
             guard reads || !request.hasBody else {
@@ -76,6 +87,9 @@ struct Door: Sendable {
             return .accept(bodyLimit: 0, isFree: false)
         }
         guard mayUseAPI(request.headers) else {
+            if key(in: request.headers) != nil {
+                log.warning("API key refused", ["address": request.remoteAddress])
+            }
             guard !request.hasBody else { return .refuse(.keyNeeded) }
             return .accept(bodyLimit: 0, isFree: true)
         }

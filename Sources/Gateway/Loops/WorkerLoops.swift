@@ -166,8 +166,7 @@ final class WorkerLoops: @unchecked Sendable {
         for event in report.events {
             switch event {
             case .connected(let socket, let bearer, let address):
-                driver.engine.connected(
-                    socket.rawValue, bearer: bearer, from: address, at: driver.now())
+                driver.opened(socket, bearer: bearer, from: address)
             case .received(let socket, let frame): received(socket.rawValue, frame)
             case .pong(let socket): driver.pong(socket)
             case .writable(let socket):

@@ -20,6 +20,7 @@ final class CacheFile {
     private let measurements: Measurements
     /// Whether the file counts as writable, for readiness.
     private var readiness = CacheReadiness()
+    private var messages = 0
 
     init(
         _ store: Store, _ reader: Reader, _ replica: ReplicaCache?, path: String,
@@ -35,9 +36,12 @@ final class CacheFile {
     }
 
     var snapshot: Snapshot.Cache {
-        Snapshot.Cache(
+        // A file whose disk hangs is not asked: it may hang, too.
+        if !readiness.isHung { messages = (try? reader.messageCount()) ?? 0 }
+        return Snapshot.Cache(
             isWritable: !readiness.isLost, failure: readiness.failure, remedy: readiness.remedy,
-            messages: (try? reader.messageCount()) ?? 0, bytes: store.bytes)
+            messages: messages, bytes: store.bytes, freeBytes: store.freeBytes,
+            wait: store.waits.longest() ?? .zero)
     }
 
     // MARK: - Reads
@@ -122,6 +126,8 @@ final class CacheFile {
     /// without traffic it would never learn that it can write again. Tidies it, if that is due.
     /// - Returns: a conversation of which messages were trimmed.
     func probe() -> String? {
+        readiness.waited(
+            store.waits.longest(), remedy: CacheError.remedyOfTheDisk, at: clock.now())
         noteReadiness()
         guard let replica else { return nil }
         do {

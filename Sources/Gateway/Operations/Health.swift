@@ -12,6 +12,7 @@ enum Health {
         json.beginObject()
         json.member("status", string: snapshot.status)
         json.member("version", string: snapshot.version)
+        json.member("commit", string: snapshot.commit)
         json.member("uptime", int: snapshot.uptime)
         json.key("upstream")
         json.beginArray()

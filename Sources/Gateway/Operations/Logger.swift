@@ -4,13 +4,14 @@ import Glibc
 import JSON
 
 /// The gateway's log: one line an event on standard error, logfmt or JSON. A value for any thread;
-/// a line is one `write`, so lines don't mix. It never gets what a user typed, nor a token. Repeats
-/// are limited (`LogLimit`).
+/// a slow log reader stops no thread (`LogSink`). It never gets what a user typed, nor a token.
+/// Repeats are limited (`LogLimit`).
 package struct Logger: Sendable {
     package typealias Level = Configuration.Log.Level
 
     private let format: Configuration.Log.Format
     let limit: LogLimit
+    let sink = LogSink()
     /// The recent events for the operator's page.
     let notices = Notices()
 
@@ -62,8 +63,18 @@ package struct Logger: Sendable {
         return Timestamp(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
     }
 
-    /// Logs how many lines were dropped in the past minute. To be called every minute.
+    /// Waits until the lines are written, for a second at most. To be called before the process
+    /// ends.
+    package func flush() { sink.flush() }
+
+    /// Logs how many lines were left out in the past minute. To be called every minute.
     func endMinute() {
+        let dropped = sink.takeDropped()
+        if dropped > 0 {
+            warning(
+                "lines of the log were dropped",
+                ["count": "\(dropped)", "remedy": "find out why what reads the log does not"])
+        }
         for (line, count) in limit.endMinute() {
             put(line.level, "lines suppressed", ["of": line.event, "count": "\(count)"])
         }
@@ -79,15 +90,37 @@ package struct Logger: Sendable {
             json.member("time", string: time.description)
             json.member("level", string: level.rawValue)
             json.member("event", string: event)
-            for (name, value) in fields { json.member(name, string: value) }
+            for (name, value) in fields { json.member(name, string: Self.visible(value)) }
             json.endObject()
             line = json.bytes
         case .logfmt:
             line = Array("time=\(time) level=\(level.rawValue) event=\(Self.quoted(event))".utf8)
-            for (name, value) in fields { line += Array(" \(name)=\(Self.quoted(value))".utf8) }
+            for (name, value) in fields {
+                line += Array(" \(name)=\(Self.quoted(Self.visible(value)))".utf8)
+            }
         }
         line.append(UInt8(ascii: "\n"))
-        _ = line.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        sink.put(line)
+    }
+
+    /// The most scalars of a value.
+    private static let longest = 4000
+
+    /// The value with what a terminal or a reader would obey spelled out: control characters of
+    /// both sets but line ends, which are quoted, line separators, and marks of direction.
+    static func visible(_ value: String) -> String {
+        let isPlain = value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+        if isPlain, value.utf8.count <= longest { return value }
+        var text = ""
+        for scalar in value.unicodeScalars.prefix(longest) {
+            switch scalar.properties.generalCategory {
+            case .control where scalar != "\n", .format, .lineSeparator, .paragraphSeparator:
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return value.unicodeScalars.count > longest ? text + "…" : text
     }
 
     /// A value in logfmt: quoted if it is empty or holds spaces, quotes, `=` or control characters.

@@ -29,9 +29,10 @@ final class Measurements {
     /// The cache's transactions.
     private(set) var commits = Snapshot.Commits(count: 0, writes: 0, failed: 0)
 
-    /// Start times of calls in flight, by token. Calls beyond the limit are not timed; it is above
-    /// what the upstreams queue.
-    private var underWay: [UInt64: Instant] = [:]
+    /// Start times of questions and of writes in flight, by token. Calls beyond the limit are not
+    /// timed; it is above what the upstreams queue.
+    private var questions: [UInt64: Instant] = [:]
+    private var operations: [UInt64: Instant] = [:]
     private static let underWayLimit = 32_768
 
     /// Changes from the upstream that are not written to the sockets yet, and how many of them had
@@ -68,16 +69,28 @@ final class Measurements {
     // MARK: - What the upstream is asked for
 
     /// Whether the upstream has not answered yet, as far as it is known here.
-    var isAwaiting: Bool { !underWay.isEmpty }
+    var isAwaiting: Bool { !questions.isEmpty || !operations.isEmpty }
 
-    /// A question or an operation goes to the upstream.
+    /// The writes that are not answered.
+    var writes: Snapshot.Writes {
+        let now = Instant.now
+        return Snapshot.Writes(
+            count: operations.count, oldest: operations.values.min().map { now - $0 } ?? .zero)
+    }
+
+    /// A question goes to the upstream.
     func asked(_ token: UInt64) {
-        if underWay.count < Self.underWayLimit { underWay[token] = .now }
+        if questions.count < Self.underWayLimit { questions[token] = .now }
+    }
+
+    /// An operation goes to the upstream.
+    func submitted(_ token: UInt64) {
+        if operations.count < Self.underWayLimit { operations[token] = .now }
     }
 
     /// The upstream answered a question, or failed to.
     func answered(_ token: UInt64, _ result: Result<HistoryAnswer, RequestError>) {
-        guard let since = underWay.removeValue(forKey: token) else { return }
+        guard let since = questions.removeValue(forKey: token) else { return }
         fetch.observe(.now - since)
         // Any other error is an answer too.
         if case .failure(let error) = result, error.code == .originUnavailable {
@@ -87,7 +100,7 @@ final class Measurements {
 
     /// The upstream finished an operation.
     func performed(_ token: UInt64) {
-        guard let since = underWay.removeValue(forKey: token) else { return }
+        guard let since = operations.removeValue(forKey: token) else { return }
         operation.observe(.now - since)
     }
 

@@ -25,11 +25,19 @@ enum Metrics {
 
 extension Exposition {
     fileprivate mutating func service(_ snapshot: Snapshot) {
-        gauge("gapless_build_info", "The version that runs.", 1, ["version": snapshot.version])
+        gauge(
+            "gapless_build_info", "The version that runs, and the commit that it was built from.",
+            1, ["version": snapshot.version, "commit": snapshot.commit])
         gauge("gapless_uptime_seconds", "Seconds since the start.", snapshot.uptime)
         gauge(
             "gapless_ready", "1 while /health/ready answers 200, otherwise 0.",
             snapshot.isReady ? 1 : 0)
+        head(
+            "gapless_status", "gauge",
+            "The status of /health: 1 for the present one, 0 for others.")
+        for status in Snapshot.statuses {
+            sample("gapless_status", snapshot.status == status ? 1 : 0, ["status": status])
+        }
         gauge(
             "gapless_draining",
             "1 while the gateway stops and sends its clients away, otherwise 0.",
@@ -69,6 +77,9 @@ extension Exposition {
         counter(
             "gapless_log_lines_suppressed_total", "Lines left out because they repeat.",
             snapshot.log.suppressed)
+        counter(
+            "gapless_log_lines_dropped_total", "Lines dropped, since the log's buffer was full.",
+            snapshot.log.dropped)
     }
 
     fileprivate mutating func process(_ snapshot: Snapshot) {
@@ -242,6 +253,19 @@ extension Exposition {
             snapshot.cache.isWritable ? 1 : 0)
         gauge("gapless_cache_messages", "Messages in the cache.", snapshot.cache.messages)
         gauge("gapless_cache_bytes", "Size of the cache's file.", snapshot.cache.bytes)
+        if let free = snapshot.cache.freeBytes {
+            gauge("gapless_disk_free_bytes", "Bytes that are free on the file's disk.", free)
+        }
+        gauge(
+            "gapless_disk_wait_seconds",
+            "How long the commit under way has waited for the disk.",
+            seconds: snapshot.cache.wait / .seconds(1))
+        gauge(
+            "gapless_writes_under_way", "Writes of clients and backends that are not answered yet.",
+            snapshot.writes.count)
+        gauge(
+            "gapless_oldest_write_seconds", "How long the oldest of these has waited.",
+            seconds: snapshot.writes.oldest / .seconds(1))
         counter("gapless_commits_total", "Transactions committed.", snapshot.commits.count)
         counter(
             "gapless_committed_writes_total",

@@ -31,6 +31,10 @@ struct Snapshot: Sendable {
         var remedy = ""
         var messages: Int
         var bytes: Int
+        /// Free on its disk; nil if the system does not say.
+        var freeBytes: Int?
+        /// How long what is written now has waited for the disk.
+        var wait = Duration.zero
     }
 
     /// Transactions of the cache.
@@ -39,6 +43,13 @@ struct Snapshot: Sendable {
         /// The writes in them.
         var writes: Int
         var failed: Int
+    }
+
+    /// Writes that the upstream has not answered yet.
+    struct Writes: Sendable {
+        var count: Int
+        /// How long the oldest has waited.
+        var oldest: Duration
     }
 
     struct Clients: Sendable {
@@ -66,9 +77,12 @@ struct Snapshot: Sendable {
     struct LogLines: Sendable {
         var lines: [Configuration.Log.Level: Int]
         var suppressed: Int
+        /// Lines dropped because the buffer of the log was full.
+        var dropped: Int
     }
 
     var version: String
+    var commit: String
     /// Seconds since the start.
     var uptime: Int
     var upstream: Upstream
@@ -82,6 +96,7 @@ struct Snapshot: Sendable {
     /// Gaps and fetches, if the origin lives elsewhere.
     var sync: SyncFigures
     var commits: Commits
+    var writes: Writes
     var process: ProcessUse
     var log: LogLines
 }
@@ -91,6 +106,9 @@ extension Snapshot {
     var isReady: Bool {
         !isDraining && cache.isWritable && !upstream.isFeedLost
     }
+
+    /// What `status` may be.
+    static let statuses = ["ok", "degraded", "down"]
 
     /// `down`: not writable, or draining; `degraded`: served, but with a problem.
     var status: String {

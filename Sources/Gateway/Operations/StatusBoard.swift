@@ -52,7 +52,8 @@ final class StatusBoard {
         let lines = instruments.log.limit.figures
         let uptime = now.milliseconds - instruments.clock.started.milliseconds
         return Snapshot(
-            version: Release.version, uptime: Int(uptime / 1000), upstream: feed(report, at: now),
+            version: Release.version, commit: Release.commit, uptime: Int(uptime / 1000),
+            upstream: feed(report, at: now),
             cache: cache.snapshot, certificateDaysLeft: server.certificateDaysLeft,
             clients: Snapshot.Clients(
                 sessions: figures.sessions, subscriptions: figures.subscriptions,
@@ -60,9 +61,11 @@ final class StatusBoard {
                 blocked: blocked ?? engine.sockets.blockedSessions().count,
                 refused: server.refusedConnections),
             isDraining: engine.isDraining, accounting: figures.accounting, figures: report.figures,
-            sync: report.syncFigures(), commits: commits,
+            sync: report.syncFigures(), commits: commits, writes: instruments.measurements.writes,
             process: Snapshot.ProcessUse(isShortOfDescriptors: shortage.lasts),
-            log: Snapshot.LogLines(lines: lines.written, suppressed: lines.suppressed))
+            log: Snapshot.LogLines(
+                lines: lines.written, suppressed: lines.suppressed,
+                dropped: instruments.log.sink.dropped))
     }
 
     private func feed(_ report: EngineReport, at now: Timestamp) -> Snapshot.Upstream {

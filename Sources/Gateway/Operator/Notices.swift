@@ -53,6 +53,9 @@ final class Notices: Sendable {
     var latest: [Notice] { notices.withLock { $0.reversed() } }
 
     private static let remedies = [
+        "API key refused":
+            "A backend has a key that is not in auth.api_key_file, or somebody tries some: "
+            + "the address says who.",
         "certificate expires soon": "Renew the files of listen.tls, then reload (SIGHUP).",
         "certificate has expired":
             "Browsers refuse the connection. Renew the files of listen.tls, then reload (SIGHUP).",
@@ -78,7 +81,6 @@ final class Notices: Sendable {
         "reload failed, the old configuration stays":
             "Run gapless checkconfig with the same file, and reload again.",
         "traced request failed": "The origin did not do it: see Upstream.",
-        "weak key": "Replace the key by a longer one.",
         "write of the cache failed": "Look at the disk of cache.path.",
     ]
 }

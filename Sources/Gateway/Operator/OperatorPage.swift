@@ -156,7 +156,8 @@ final class OperatorPage {
                 remedy: "Raise LimitNOFILE (ulimit -n)."),
             OperatorReport.Limit(
                 name: "HTTP requests at once", key: "limits.http_connections",
-                used: Double(server.requestsUnderWay), limit: Double(limits.httpConnections),
+                used: Double(server.requestsUnderWay),
+                limit: Double(entrance.configuration.listen.httpConnections),
                 remedy: "Look at who calls the server API so often, and whether the origin is slow."
             ),
             OperatorReport.Limit(

@@ -38,6 +38,7 @@ struct OperatorReport {
         json.beginObject()
         json.member("at", string: at.description)
         json.member("version", string: snapshot.version)
+        json.member("commit", string: snapshot.commit)
         json.member("uptime", int: snapshot.uptime)
         json.member("status", string: snapshot.status)
         json.member("ready", bool: snapshot.isReady)
@@ -196,7 +197,7 @@ extension Snapshot {
                         + ". The gateway is not ready until then."
                 ))
         }
-        if let trouble = upstream.faults.trouble { troubles.append((trouble, "")) }
+        if let advice = upstream.faults.advice { troubles.append(advice) }
         if upstream.state == .offline {
             troubles.append(
                 (

@@ -137,7 +137,7 @@ private struct ApplyTurns {
     /// Checksums that differ if rows do.
     private func contents(of file: String) throws(BenchError) -> [Int?] {
         try SampleCache.cache { () throws(CacheError) in
-            let connection = try Connection(cache: file, access: .readOnly)
+            let connection = try Connection(path: file, access: .readOnly)
             var sums: [Int?] = []
             for sum in [
                 "SELECT sum(cid * 31 + seq * 7 + rev * 3 + length(json)) FROM message",

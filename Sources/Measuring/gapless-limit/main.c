@@ -2,8 +2,7 @@
  * goes to each subscriber in one send(). It checks, keeps and accounts for nothing, and speaks just
  * enough WebSocket for the load generator, whose handshake is always the same. Every text frame
  * that comes in on a connection to /pub goes out to all that asked for another path, and one that
- * comes in on /pub/N to all whose path ends with the same number. With `uring` the sends of a batch
- * are one submission to io_uring for each room, as the gateway makes them with `fanout.io_uring`.
+ * comes in on /pub/N to all whose path ends with the same number.
  * With `log FILE` each batch is committed to a file before it is sent (`log.h`); with a number of
  * microseconds behind it, it waits for so long after each batch before it looks for the next one, as
  * the gateway does with `fanout.gather`. */
@@ -14,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <ring.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,8 +50,6 @@ struct room {
 static int poll_descriptor;
 /* Whether messages are kept. */
 static int keeps;
-/* Where the sends go by io_uring. */
-static struct gapless_ring *ring;
 static struct room rooms[ROOMS];
 /* Those that have a batch. */
 static size_t pending[ROOMS], pending_count;
@@ -100,28 +96,14 @@ static void sent(struct client *client, const struct buffer *batch, ssize_t coun
 
 /* One send to each subscriber, unless earlier bytes wait for it: then these wait with them. */
 static void write_batch(struct room *room) {
-    static int descriptors[ROOMS], taken[ROOMS];
-    static struct client *ready[ROOMS];
     const struct buffer *batch = &room->batch;
-    int count = 0;
     for (size_t i = 0; i < room->count; i++) {
         struct client *client = room->subscribers[i];
-        if (client->unsent.count > 0) {
-            sent(client, batch, 0);
-        } else if (ring == NULL) {
-            sent(client, batch, send(client->descriptor, batch->bytes, batch->count, MSG_NOSIGNAL));
-        } else {
-            ready[count] = client;
-            descriptors[count++] = client->descriptor;
-        }
+        ssize_t count = 0;
+        if (client->unsent.count == 0)
+            count = send(client->descriptor, batch->bytes, batch->count, MSG_NOSIGNAL);
+        sent(client, batch, count);
     }
-    if (count == 0) return;
-    gapless_ring_send(ring, descriptors, count, batch->bytes, batch->count, taken);
-    if (gapless_ring_failed(ring)) {
-        perror("io_uring");
-        exit(1);
-    }
-    for (int i = 0; i < count; i++) sent(ready[i], batch, taken[i]);
 }
 
 static void write_rest(struct client *client) {
@@ -238,20 +220,14 @@ static int listen_on(int port) {
 }
 
 int main(int count, char **arguments) {
-    int uses_ring = count > 2 && strcmp(arguments[2], "uring") == 0;
-    int next = 2 + uses_ring;
-    keeps = count > next + 1 && strcmp(arguments[next], "log") == 0;
-    if (keeps) next += 2;
+    keeps = count > 3 && strcmp(arguments[2], "log") == 0;
+    int next = keeps ? 4 : 2;
     int gather = keeps && count > next ? atoi(arguments[next++]) : 0;
     if (count != next || atoi(arguments[1]) <= 0) {
-        fprintf(stderr, "usage: gapless-limit PORT [uring] [log FILE [MICROSECONDS]]\n");
+        fprintf(stderr, "usage: gapless-limit PORT [log FILE [MICROSECONDS]]\n");
         return 2;
     }
-    if (keeps) log_open(arguments[3 + uses_ring]);
-    if (uses_ring && (ring = gapless_ring_open()) == NULL) {
-        perror("io_uring");
-        return 1;
-    }
+    if (keeps) log_open(arguments[3]);
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;

@@ -74,8 +74,8 @@ extension Installation {
         where n.nspname = $1 and c.contype = 'p' group by t.relname
         """
 
-    /// Tables and sequences with rights for others than their owner, and what belongs to somebody
-    /// else.
+    /// Tables, sequences and the schema with rights for others than their owner, and what belongs
+    /// to somebody else. A function of theirs here may be run by the owner.
     static let strangers = """
         with here as (
           select c.* from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -97,6 +97,11 @@ extension Installation {
             c.relowner::regrole)
         from here c join pg_namespace n on n.oid = c.relnamespace
         where c.relkind = 'r' and c.relowner <> n.nspowner
+        union all
+        select format('%s may create in schema %I', case grantee when 0 then 'everybody'
+            else grantee::regrole::text end, nspname)
+        from pg_namespace n, aclexplode(n.nspacl) a
+        where nspname = $1 and grantee <> nspowner and privilege_type = 'CREATE'
         """
 
     /// The rights that a role is missing.

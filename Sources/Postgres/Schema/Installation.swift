@@ -36,8 +36,49 @@ package struct Installation {
                         ? "gapless postgres upgrade goes up" : "use a later gapless"))
         }
         _ = session.notices()
-        try session.run(schema.text)
+        try steadily { () throws(SchemaSession.Refusal) in
+            try makeIndexes()
+            try session.run(schema.text)
+        }
         return session.notices()
+    }
+
+    /// How long to try again where others hold what an installation needs.
+    private static let patience = Duration.seconds(60)
+
+    /// Repeats a step that met the locks of others. Each try waits for a lock for a second at most,
+    /// since meanwhile nobody else gets it, and lets go of all that it has.
+    private func steadily<Failure: Error>(_ step: () throws(Failure) -> Void) throws {
+        let limit = ContinuousClock.now + Self.patience
+        while true {
+            do {
+                return try step()
+            } catch let refusal as SchemaSession.Refusal {
+                _ = try? session.run("rollback")
+                guard ["55P03", "40P01"].contains(refusal.state) else { throw refusal }
+                guard ContinuousClock.now < limit else {
+                    throw Refused(
+                        text: "others held the locks that this needs for \(Self.patience):"
+                            + " \(refusal); try again when no long transaction is open")
+                }
+                try session.run("select pg_sleep(0.3)")
+            }
+        }
+    }
+
+    /// Makes the indexes that tables which are there already lack, one at a time.
+    private func makeIndexes() throws(SchemaSession.Refusal) {
+        guard try version() != nil else { return }
+        let present = Set(try session.run(Self.indexes, [schema.name]).compactMap { $0[0] })
+        for name in schema.indexes.keys.sorted() where !present.contains(name) {
+            do throws(SchemaSession.Refusal) {
+                try session.run(schema.makingIndex(name))
+            } catch {
+                // What it is for, a table or a column, comes with the rest.
+                guard ["42P01", "42703"].contains(error.state) else { throw error }
+                try session.run("rollback")
+            }
+        }
     }
 
     /// Writes the limits for values that applications write in SQL, by their names in `settings`.
@@ -64,20 +105,24 @@ package struct Installation {
                 text: "schema \(schema.name) is at version \(version), this program goes up to"
                     + " \(Schema.version): use a later gapless")
         }
-        try session.run("begin")
+        var dropped: [String] = []
         do {
-            // Two who do so at a time come one after the other.
-            try session.run(schema.installationLock)
-            let dropped = try dropSuperseded()
-            try session.run(schema.statements)
-            try session.run("commit")
-            let now = version + 1 > Schema.version ? version : version + 1
-            return dropped.map { "dropped \($0)" } + session.notices()
-                + ["schema \(schema.name) is at version \(now)"]
+            try steadily {
+                try makeIndexes()
+                try session.run("begin; set local lock_timeout = '1s'")
+                // Two who do so at a time come one after the other.
+                try session.run(schema.installationLock)
+                dropped = try dropSuperseded()
+                try session.run(schema.statements)
+                try session.run("commit")
+            }
         } catch {
             _ = try? session.run("rollback")
             throw error
         }
+        let now = version + 1 > Schema.version ? version : version + 1
+        return dropped.map { "dropped \($0)" } + session.notices()
+            + ["schema \(schema.name) is at version \(now)"]
     }
 
     /// What of the schema's functions is compared.

@@ -77,7 +77,7 @@ extension Schema {
           if if_rev is not null and if_rev <> c.record_rev then
             perform refuse('PG409', format(
                 'ifRev: %s, but the conversation has rev %s', if_rev, c.record_rev),
-              jsonb_build_object('conversation', record_object(c)));
+              jsonb_build_object('conversation', jsonb_build_object('rev', c.record_rev)));
           end if;
           if is_new or title is distinct from c.title
             or metadata::jsonb::text <> c.metadata::jsonb::text
@@ -207,7 +207,7 @@ extension Schema {
           given := coalesce(jsonb_typeof(message -> 'id'), 'null') <> 'null';
           if given and jsonb_typeof(message -> 'id') <> 'string' then
             perform refuse('PG400', format(
-              'id: %s (accepted: 1–255 bytes of UTF-8 without control characters)',
+              'id: %s (accepted: 1-255 bytes of UTF-8 without control characters)',
               phrase(message -> 'id')), null);
           elsif given then
             perform check_id('id', message ->> 'id');
@@ -278,7 +278,8 @@ extension Schema {
           m := existing_message(c, wanted_id);
           if m.deleted then
             perform refuse('PG409', 'id: the message is deleted', case when if_rev is not null
-              then jsonb_build_object('message', message_object(m)) end);
+              then jsonb_build_object(
+                'message', jsonb_build_object('seq', m.seq, 'rev', m.rev)) end);
           end if;
           unknown := merged(m.content -> 'unknown', unknown);
           -- Text for text, so that what somebody else sent stays as it was.
@@ -297,7 +298,7 @@ extension Schema {
           if if_rev is not null and if_rev <> m.rev then
             perform refuse('PG409', format(
                 'ifRev: %s, but the message has rev %s', if_rev, m.rev),
-              jsonb_build_object('message', message_object(m)));
+              jsonb_build_object('message', jsonb_build_object('seq', m.seq, 'rev', m.rev)));
           end if;
           perform hold('limits.message', size_of_content(merged_content),
             size_of_content(m.content), 'message: would be %s bytes of content');

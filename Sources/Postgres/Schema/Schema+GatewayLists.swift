@@ -3,11 +3,14 @@ extension Schema {
     static let gatewayLists = #"""
         -- A place in a user's list log: no number of rows, since nobody waits for anybody there,
         -- but the oldest transaction that may still bring some. The mark is that of a row of this
-        -- user and of this server's history: where either is another, nothing is said.
+        -- user and of this server's history: where either is another, nothing is said. Between two
+        -- starts of a server an older copy may have been put in its place, and transactions of the
+        -- same numbers run again.
         create or replace function {schema}.history_mark()
           returns text language plpgsql {stable} as $$
         begin
-          return left(md5(system_id() || '/' || timeline()), 8);
+          return left(md5(system_id() || '/' || timeline() || '/'
+            || extract(epoch from pg_postmaster_start_time())), 12);
         end
         $$;
 
@@ -80,7 +83,7 @@ extension Schema {
           place json := list_place(p_question ->> 'user');
         begin
           known := coalesce(
-            right(seen, 8) = history_mark() and since >= 0
+            substr(seen, 9) = history_mark() and since >= 0
             and since <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             and (left(seen, 8) = '00000000' or exists (
               select from list_changes
@@ -130,7 +133,7 @@ extension Schema {
           since bigint := (p_question ->> 'place')::bigint;
           told text[];
         begin
-          if seen is null or right(seen, 8) <> history_mark() or since is null or since < 0
+          if seen is null or substr(seen, 9) <> history_mark() or since is null or since < 0
             or since > pg_snapshot_xmax(pg_current_snapshot())::text::bigint
             or left(seen, 8) <> '00000000' and not exists (
               select from list_changes

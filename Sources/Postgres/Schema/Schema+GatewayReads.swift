@@ -244,7 +244,16 @@ extension Schema {
           part text;
           named text[];
           is_lost boolean;
+          has_rev bigint := (p_question ->> 'hasRev')::bigint;
         begin
+          -- A log without the change that its asker has seen, or without the mark of it, may be
+          -- another branch.
+          if has_rev > 0 and not exists (
+            select from changes ch where ch.conversation = c.id and ch.rev = has_rev
+              and ch.mark = p_question ->> 'hasMark')
+          then
+            return json_build_object('word', 'lost');
+          end if;
           case p_question ->> 'q'
           when 'view' then
             named := given_texts(p_question, 'named');

@@ -278,7 +278,7 @@ extension Schema {
         create or replace function {schema}.concerns_all(p_state text)
           returns boolean language plpgsql {stable} as $$
         begin
-          return left(p_state, 2) in ('40', '53', '54', '55', '57', '58', 'XX');
+          return left(p_state, 2) in ('25', '40', '53', '54', '55', '57', '58', 'XX');
         end
         $$;
 

@@ -258,7 +258,8 @@ extension Schema {
             perform refuse('PG404', page.field || ': no such message', null);
           elsif page.word = 'damaged' then
             raise exception using errcode = 'XX001',
-              message = format('conversation %s: a message of its log is not there', c.id),
+              message = format(
+                'conversation %s: a message of its log is not there', plain(c.id)),
               hint = 'something other than these functions wrote or deleted rows of this log';
           end if;
           return query select message_object(m) from unnest(page.listed) as m

@@ -9,6 +9,8 @@ extension Schema {
         --
         -- Whoever applies it owns everything in it. No extension and no superuser is needed.
         set local client_min_messages = warning;
+        -- Who waits for a lock lets nobody else have it: not for long.
+        set local lock_timeout = '1s';
 
         do $check$
         begin
@@ -38,7 +40,8 @@ extension Schema {
 
     static let tables = #"""
         -- ---------------------------------------------------------------------------------------
-        -- Tables. They belong to the owner alone; everybody else goes through functions.
+        -- Tables. They belong to the owner alone; everybody else goes through functions. To make an
+        -- index, even one that is there, locks its table against writers: so it is asked first.
 
         -- One row: the version of this schema, and the name by which this installation notifies.
         create table if not exists {schema}.installation (
@@ -104,10 +107,25 @@ extension Schema {
           hash bytea not null,                   -- of what was first sent
           primary key (conversation, seq)
         );
-        create unique index if not exists messages_by_id on {schema}.messages (conversation, id);
-        create unique index if not exists messages_by_rev on {schema}.messages (conversation, rev);
-        create index if not exists messages_deleted on {schema}.messages (conversation, seq)
-          where deleted;
+        do $index$ begin
+          if to_regclass(format('%I.messages_by_id', {schema_text})) is null then
+            create unique index if not exists messages_by_id
+              on {schema}.messages (conversation, id);
+          end if;
+        end $index$;
+        do $index$ begin
+          if to_regclass(format('%I.messages_by_rev', {schema_text})) is null then
+            create unique index if not exists messages_by_rev
+              on {schema}.messages (conversation, rev);
+          end if;
+        end $index$;
+        do $index$ begin
+          if to_regclass(format('%I.messages_deleted', {schema_text})) is null then
+            create index if not exists messages_deleted
+              on {schema}.messages (conversation, seq)
+              where deleted;
+          end if;
+        end $index$;
 
         -- One row for each change, with a random mark: who took values from a log can ask whether
         -- it is still that log. Slot 0 is the record.
@@ -134,11 +152,25 @@ extension Schema {
           updated_at timestamptz not null,
           primary key (conversation, user_id)
         );
-        create unique index if not exists members_by_place
-          on {schema}.members (conversation, place);
-        create index if not exists members_by_user on {schema}.members (user_id, conversation);
-        create index if not exists members_ruling on {schema}.members (conversation, place)
-          where is_admin;
+        do $index$ begin
+          if to_regclass(format('%I.members_by_place', {schema_text})) is null then
+            create unique index if not exists members_by_place
+              on {schema}.members (conversation, place);
+          end if;
+        end $index$;
+        do $index$ begin
+          if to_regclass(format('%I.members_by_user', {schema_text})) is null then
+            create index if not exists members_by_user
+              on {schema}.members (user_id, conversation);
+          end if;
+        end $index$;
+        do $index$ begin
+          if to_regclass(format('%I.members_ruling', {schema_text})) is null then
+            create index if not exists members_ruling
+              on {schema}.members (conversation, place)
+              where is_admin;
+          end if;
+        end $index$;
 
         -- How far somebody has read, also who left or never took part; and the newest message of
         -- each author, who has read that far too. Two tables, so that who reads never waits for a
@@ -167,7 +199,12 @@ extension Schema {
           created_at timestamptz not null,
           primary key (conversation, id)
         );
-        create index if not exists trimmed_by_seq on {schema}.trimmed (conversation, seq);
+        do $index$ begin
+          if to_regclass(format('%I.trimmed_by_seq', {schema_text})) is null then
+            create index if not exists trimmed_by_seq
+              on {schema}.trimmed (conversation, seq);
+          end if;
+        end $index$;
 
         -- The distinct conversation of some people.
         create table if not exists {schema}.distincts (
@@ -186,8 +223,18 @@ extension Schema {
           xid xid8 not null default pg_current_xact_id(),
           at timestamptz not null default clock_timestamp()
         );
-        create index if not exists list_changes_by_user on {schema}.list_changes (user_id, id);
-        create index if not exists list_changes_by_age on {schema}.list_changes (at);
+        do $index$ begin
+          if to_regclass(format('%I.list_changes_by_user', {schema_text})) is null then
+            create index if not exists list_changes_by_user
+              on {schema}.list_changes (user_id, id);
+          end if;
+        end $index$;
+        do $index$ begin
+          if to_regclass(format('%I.list_changes_by_age', {schema_text})) is null then
+            create index if not exists list_changes_by_age
+              on {schema}.list_changes (at);
+          end if;
+        end $index$;
 
         -- Whom all gateways are to disconnect, for an hour.
         create table if not exists {schema}.disconnects (
@@ -219,19 +266,23 @@ extension Schema {
           -- Default privileges of the owner may have given some to others. Whoever was granted what
           -- applications call keeps it.
           for entry in
-            select 'table ' || c.oid::regclass as what, a.grantee::regrole as who
+            select 'all on table ' || c.oid::regclass as what, a.grantee::regrole as who
               from pg_class c, aclexplode(c.relacl) a
               where relnamespace = here and relkind in ('r', 'v', 'm')
                 and a.grantee not in (0, c.relowner)
-            union select 'sequence ' || c.oid::regclass, a.grantee::regrole
+            union select 'all on sequence ' || c.oid::regclass, a.grantee::regrole
               from pg_class c, aclexplode(c.relacl) a
               where relnamespace = here and relkind = 'S' and a.grantee not in (0, c.relowner)
-            union select 'function ' || p.oid::regprocedure, a.grantee::regrole
+            union select 'all on function ' || p.oid::regprocedure, a.grantee::regrole
               from pg_proc p, aclexplode(p.proacl) a
               where pronamespace = here and a.grantee not in (0, p.proowner)
                 and proname <> all ({called})
+            union select 'create on schema ' || n.oid::regnamespace, a.grantee::regrole
+              from pg_namespace n, aclexplode(n.nspacl) a
+              where n.oid = here and a.privilege_type = 'CREATE'
+                and a.grantee not in (0, n.nspowner)
           loop
-            execute format('revoke all on %s from %s cascade', entry.what, entry.who);
+            execute format('revoke %s from %s cascade', entry.what, entry.who);
           end loop;
           foreach wanted in array array[gateway, writer] loop
             if not exists (select from pg_roles where rolname = wanted) then
@@ -262,6 +313,23 @@ extension Schema {
           end loop;
         end
         $rights$;
+
+        -- Rows that came without the numbers behind them, as by logical replication.
+        do $sequences$
+        declare
+          named text;
+          place text;
+        begin
+          foreach named in array array['list_changes', 'disconnects'] loop
+            named := format('%I.%I', {schema_text}, named);
+            place := pg_get_serial_sequence(named, 'id');
+            execute format(
+              'select setval(%L, newest) from (select max(id) as newest from %s) t, %s s
+                where newest > s.last_value - case when s.is_called then 0 else 1 end',
+              place, named, place);
+          end loop;
+        end
+        $sequences$;
 
         insert into {schema}.installation (version) values ({version})
           on conflict (only_row) do update set version = excluded.version

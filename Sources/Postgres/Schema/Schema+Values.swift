@@ -5,8 +5,11 @@ extension Schema {
         -- Values. Every function runs with its owner's rights, and looks up names in pg_catalog and
         -- this schema only. None is strict: NULL is an argument like others, and mostly an error.
 
+        -- Texts of errors are ASCII and hold nothing that somebody wrote to others: a client may
+        -- have another encoding, and servers log them.
+
         -- Refuses a call: PG400 bad request, PG403 forbidden, PG404 not found, PG409 conflict,
-        -- PG413 too large. The detail of a conflict is the value as it is.
+        -- PG413 too large. The detail of a conflict says which rev there is.
         create or replace function {schema}.refuse(p_state text, p_text text, p_current jsonb)
           returns void language plpgsql {stable} as $$
         begin
@@ -29,6 +32,14 @@ extension Schema {
         end
         $$;
 
+        -- An id or the name of a field in ASCII.
+        create or replace function {schema}.plain(p_text text)
+          returns text language plpgsql {stable} as $$
+        begin
+          return encode(convert_to(p_text, 'UTF8'), 'escape');
+        end
+        $$;
+
         create or replace function {schema}.check_id(p_field text, p_value text)
           returns void language plpgsql {stable} as $$
         begin
@@ -36,7 +47,7 @@ extension Schema {
             or p_value ~ E'[\\u0001-\\u001f\\u007f-\\u009f]'
           then
             perform refuse('PG400', format(
-              '%s: %s (accepted: 1–255 bytes of UTF-8 without control characters)', p_field,
+              '%s: %s (accepted: 1-255 bytes of UTF-8 without control characters)', p_field,
               case when p_value is null then 'NULL' when p_value = '' then 'an empty text'
                 when octet_length(p_value) > 255
                 then format('a text of %s bytes', octet_length(p_value))
@@ -52,7 +63,7 @@ extension Schema {
             or coalesce(array_ndims(p_values), 1) > 1
           then
             perform refuse('PG400', format(
-              '%s: %s (accepted: an array of 0–100000 ids)', p_field,
+              '%s: %s (accepted: an array of 0-100000 ids)', p_field,
               case when p_values is null then 'NULL'
                 when array_ndims(p_values) > 1 then 'an array of arrays'
                 else format('an array of %s', cardinality(p_values)) end), null);
@@ -143,9 +154,9 @@ extension Schema {
           if value is null then return null; end if;
           if jsonb_typeof(value) <> 'array' then
             perform refuse('PG400', format(
-              '%s: %s (accepted: an array of 0–100000 ids)', p_field, phrase(value)), null);
+              '%s: %s (accepted: an array of 0-100000 ids)', p_field, phrase(value)), null);
           end if;
-          select format('%s[%s]: %s (accepted: 1–255 bytes of UTF-8 without control characters)',
+          select format('%s[%s]: %s (accepted: 1-255 bytes of UTF-8 without control characters)',
               p_field, n - 1, phrase(element))
             into refused
             from jsonb_array_elements(value) with ordinality as e(element, n)
@@ -164,7 +175,7 @@ extension Schema {
         declare
           unknown jsonb := p_object - p_known;
         begin
-          perform check_depth(key, value) from jsonb_each(unknown);
+          perform check_depth(plain(key), value) from jsonb_each(unknown);
           return unknown;
         end
         $$;

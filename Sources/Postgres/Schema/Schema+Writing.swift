@@ -39,22 +39,27 @@ extension Schema {
           end if;
           if not is_whole(c) then
             raise exception using errcode = 'XX001',
-              message = format('conversation %s: its newest changes contradict its head', c.id),
+              message = format(
+                'conversation %s: its newest changes contradict its head', plain(c.id)),
               hint = 'something other than these functions wrote or deleted rows of this log';
           end if;
           return c;
         end
         $$;
 
-        -- Whether a log can go on from its head: that change is there, and nothing behind it.
+        -- Whether a log can go on from its head: that change is there, and nothing behind it. What
+        -- is behind it is looked for from the end: a plan for no log in particular would expect a
+        -- third of the table there, and read all of it.
         create or replace function {schema}.is_whole(c {schema}.conversations)
           returns boolean language plpgsql {stable} as $$
         begin
           return (
             select (c.rev = 0 or exists (
                 select from changes where conversation = c.id and rev = c.rev and mark = c.mark))
-              and not exists (select from changes where conversation = c.id and rev > c.rev)
-              and not exists (select from messages where conversation = c.id and seq > c.seq)
+              and c.rev >= coalesce((
+                select rev from changes where conversation = c.id order by rev desc limit 1), 0)
+              and c.seq >= coalesce((
+                select seq from messages where conversation = c.id order by seq desc limit 1), 0)
               and (c.seq < c.floor or exists (
                 select from messages where conversation = c.id and seq = c.seq))
           );

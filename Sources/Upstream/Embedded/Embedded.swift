@@ -54,7 +54,8 @@ package final class Embedded: Upstream {
         writer = try Writer(store, pace: pace, onWritable: onWritable) {
             connection throws(CacheError) in
             try MessageLog(
-                connection, reader, limits, tailLimit: tail, clock: clock, outlet: outlet)
+                connection, reader, limits, tailLimit: tail, clock: clock, outlet: outlet,
+                witness: store.witness)
         }
     }
 
@@ -64,19 +65,14 @@ package final class Embedded: Upstream {
     }
 
     package func submit(_ calls: [UpstreamCall]) {
-        guard case .full(let refused) = writer.submit(calls) else { return }
-        outlet.deliver(refused.map { calls[$0].refused(with: Self.busy) })
+        let jobs = calls.allSatisfy(\.isJob) ? calls : calls.filter(\.isJob)
+        if jobs.count < calls.count { outlet.deliver(calls.compactMap(\.told)) }
+        guard !jobs.isEmpty, case .full(let refused) = writer.submit(jobs) else { return }
+        outlet.deliver(refused.compactMap { jobs[$0].refused(with: Self.busy) })
     }
 
     private static let busy = RequestError(
         .originUnavailable, "the origin has too many requests waiting", retry: .later)
-
-    /// The feed always covers every conversation.
-    package func subscribe(_ conversation: String) {
-        outlet.deliver([.subscribed(conversation: conversation, generation: Embedded.generation)])
-    }
-
-    package func publish(_ event: FeedEvent) { outlet.deliver([.feed(event)]) }
 
     package func adopt(_ limits: LogLimits) { self.limits.value = limits }
 
@@ -100,35 +96,30 @@ package final class Embedded: Upstream {
 }
 
 extension UpstreamCall {
-    /// The output that answers a call that the queue did not accept.
-    fileprivate func refused(with error: RequestError) -> UpstreamOutput {
+    /// Whether it is for the writer. A feed that covers every conversation and can't break has
+    /// nothing to do for the others.
+    fileprivate var isJob: Bool {
         switch self {
-        case .perform(_, _, let token): .performed(token: token, .failure(error))
-        case .ask(_, let token):
-            .answered(token: token, generation: Embedded.generation, .failure(error))
+        case .perform, .ask: true
+        case .forkEpoch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .publish,
+            .disconnect:
+            false
         }
     }
-}
 
-/// The destination of an upstream's outputs. It exists before `start` gives the receiver, and drops
-/// everything after `close`.
-final class Outlet: Sendable {
-    /// A closure stored directly in a `Mutex` is wrapped once more by every access and stays
-    /// wrapped: calls would become slower and deeper without end.
-    private struct Taker {
-        let deliver: @Sendable ([UpstreamOutput]) -> Void
+    /// What such a feed says at once.
+    fileprivate var told: UpstreamOutput? {
+        if case .publish(let event) = self { return .feed(event) }
+        guard case .subscribe(let conversation) = self else { return nil }
+        return .subscribed(conversation: conversation, generation: Embedded.generation)
     }
 
-    private let taker = Mutex<Taker?>(nil)
-
-    func open(_ deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
-        taker.withLock { $0 = Taker(deliver: deliver) }
-    }
-
-    func close() { taker.withLock { $0 = nil } }
-
-    func deliver(_ outputs: [UpstreamOutput]) {
-        guard !outputs.isEmpty, let taker = taker.withLock({ $0 }) else { return }
-        taker.deliver(outputs)
+    /// The output that answers a call that the queue did not accept.
+    fileprivate func refused(with error: RequestError) -> UpstreamOutput? {
+        if case .perform(_, _, let token) = self {
+            return .performed(token: token, .failure(error))
+        }
+        guard case .ask(_, let token) = self else { return nil }
+        return .answered(token: token, generation: Embedded.generation, .failure(error))
     }
 }

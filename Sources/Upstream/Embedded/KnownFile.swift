@@ -8,9 +8,8 @@ import Wire
 /// last, with some of their members and the ids in their tails.
 ///
 /// What this process wrote last is what is there: until a batch is rolled back, which drops all of
-/// it, or a conversation changes in another way, which drops that one. And nobody else is to write
-/// the file; but whoever does, as with `sqlite3`, is noticed: a batch begins with a look at the
-/// file's version, and drops all if it is not the one that the last batch left.
+/// it, or a conversation changes in another way, which drops that one. Nobody else can write the
+/// file (`FilePlace`).
 struct KnownFile {
     /// The list as it will be after the batch.
     struct List {
@@ -46,9 +45,6 @@ struct KnownFile {
     private static let memberLimit = 64
 
     private var conversations: [ID: Conversation] = [:]
-    /// The version of the file that the last batch left; nil before the first.
-    private var version: UInt32?
-    private var isInBatch = false
     var list: List?
     /// The number of changes of the list so far.
     var touches = 0
@@ -68,27 +64,6 @@ struct KnownFile {
 
     /// The conversation changes otherwise than by a message that is sent.
     mutating func forget(_ conversation: String) { conversations[conversation.id] = nil }
-
-    /// A job is done, in a transaction that sees the file in this version.
-    /// - Parameter version: asked for at the first job of a batch: later it counts the batch's own
-    ///   changes, too.
-    mutating func enter(_ version: @autoclosure () -> UInt32) {
-        guard !isInBatch else { return }
-        isInBatch = true
-        if self.version != version() { drop() }
-    }
-
-    /// The batch was committed, which left this version.
-    mutating func leave(_ version: UInt32) {
-        isInBatch = false
-        self.version = version
-    }
-
-    /// The batch was rolled back: nothing of it was written.
-    mutating func rollBack() {
-        isInBatch = false
-        drop()
-    }
 
     /// Whatever was known may be otherwise.
     mutating func drop() {

@@ -48,7 +48,7 @@ extension MessageLog {
             if isUnderAnotherMark || log.tailLength >= tailLimit { try writes.fold(&log) }
             note(log, after: sent, in: access)
         }
-        return .messages(sent, isNew: new > 0)
+        return .messages(sent, at: Written(log.id, log.head), isNew: new > 0)
     }
 
     private func append(
@@ -83,12 +83,12 @@ extension MessageLog {
             }
             if let known = try sent(id, in: access) {
                 guard known.message.author.isSameID(message.author), known.hash == hash else {
-                    throw MessageLog.idTaken
+                    throw RequestError.idTaken
                 }
                 fates.append(.known(known.message))
             } else if let before = earlier[id.id] {
                 guard messages[before.index].author.isSameID(message.author), before.hash == hash
-                else { throw MessageLog.idTaken }
+                else { throw RequestError.idTaken }
                 fates.append(.repeated(before.index))
             } else {
                 if messages.count > 1 { earlier[id.id] = (index, hash) }
@@ -157,23 +157,16 @@ extension MessageLog {
         }
     }
 
-    private static let idTaken = RequestError(
-        .conflict, "id: taken by another message of this conversation")
-
     func edit(_ id: String, _ edit: MessageEdit, in access: Access) throws -> Outcome {
         let stored = try message(id, in: access.log)
-        if let user = access.user, !user.isSameID(stored.author) {
-            throw RequestError(.forbidden, "id: only its author may edit a message")
-        }
-        guard !stored.isDeleted else {
-            throw stored.refusedAsDeleted(ifRev: edit.ifRev)
-        }
+        try stored.checkEdit(by: access.user, ifRev: edit.ifRev)
         let old = try EncodedMessage.decode(json: stored.json)
         let before = MessageContent(
             body: old.body, attachment: old.attachment, metadata: old.metadata,
             unknown: old.unknown)
         guard let after = try before.edited(by: edit, of: stored, within: limits) else {
-            return .messages([stored], isNew: false)
+            return .messages(
+                [stored], at: Written(access.log.id, access.log.head), isNew: false)
         }
         return try replace(stored, in: access.log, .updated) { log, at in
             EncodedMessage.encode(
@@ -186,12 +179,12 @@ extension MessageLog {
 
     func delete(_ id: String, ifRev: Int?, in access: Access) throws -> Outcome {
         let stored = try message(id, in: access.log)
-        let isAuthor = access.user?.isSameID(stored.author) ?? true
-        guard isAuthor || access.isAdmin else {
-            throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
+        let isThere = try stored.checkDeletion(
+            by: access.user, isAdmin: access.isAdmin, ifRev: ifRev)
+        guard isThere else {
+            return .messages(
+                [stored], at: Written(access.log.id, access.log.head), isNew: false)
         }
-        guard !stored.isDeleted else { return .messages([stored], isNew: false) }
-        try stored.check(ifRev: ifRev)
         let editedAt = try EncodedMessage.decode(json: stored.json).editedAt
         return try replace(stored, in: access.log, .deleted) { log, _ in
             EncodedMessage.encode(
@@ -224,6 +217,6 @@ extension MessageLog {
         }
         try writes.update(log)
         tell(.message(conversation: log.id, type, message, head: log.head))
-        return .messages([message], isNew: false)
+        return .messages([message], at: Written(log.id, log.head), isNew: false)
     }
 }

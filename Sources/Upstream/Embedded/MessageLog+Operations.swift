@@ -32,38 +32,17 @@ extension MessageLog {
             return try findDistinct(fields, by: caller, otherwise: refusal)
         case .put(let id, let fields):
             return try put(id, fields, by: caller)
-        case .update(let id, let fields):
+        case .update(let id, _), .addParticipants(let id, _), .removeParticipants(let id, _),
+            .addAdmins(let id, _), .removeAdmins(let id, _):
             let access = try open(id, by: caller)
-            try requireAdmin(access)
-            return try change(
-                access,
-                RecordChange(
-                    title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields,
-                    ifRev: fields.ifRev))
-        case .addParticipants(let id, let users):
-            let access = try open(id, by: caller)
-            try requireAdmin(access)
-            return try change(access, RecordChange(join: users))
-        case .removeParticipants(let id, let users):
-            let access = try open(id, by: caller)
-            // Users who remove only themselves leave; that needs no admin.
-            if !users.allSatisfy({ access.user?.isSameID($0) == true }) {
-                try requireAdmin(access)
-            }
-            return try change(access, RecordChange(leave: users))
-        case .addAdmins(let id, let users):
-            let access = try open(id, by: caller)
-            try requireAdmin(access)
-            return try change(access, RecordChange(promote: users))
-        case .removeAdmins(let id, let users):
-            let access = try open(id, by: caller)
-            try requireAdmin(access)
-            return try change(access, RecordChange(demote: users))
+            guard let asked = RecordChange(operation) else { return .done }
+            if operation.needsAdmin(by: access.user) { try requireAdmin(access) }
+            return try change(access, asked)
         case .deleteConversation(let id):
             return try deleteConversation(try open(id, by: caller))
         case .leave(let id):
             let access = try open(id, by: caller)
-            guard let user = access.user else { throw MessageLog.needsUser }
+            guard let user = access.user else { throw RequestError.needsUser }
             _ = try change(access, RecordChange(leave: [user]))
             return .done
         case .markRead(let id, let seq):
@@ -86,18 +65,11 @@ extension MessageLog {
     /// Admins change the record; if there are none, every participant may.
     private func requireAdmin(_ access: Access) throws {
         if access.isAdmin { return }
-        guard try !rows.members.hasAdmin(access.log.cid) else {
-            throw RequestError(.forbidden, "conversation: only its admins may do this")
-        }
+        guard try !rows.members.hasAdmin(access.log.cid) else { throw RequestError.adminsOnly }
     }
 
-    private static let needsUser = RequestError.badRequest(
-        "user: missing (accepted: a call of a user, the server API has no place in a conversation)")
-
     private func deleteConversation(_ access: Access) throws -> Outcome {
-        guard access.isAdmin else {
-            throw RequestError(.forbidden, "conversation: only its admins may delete it")
-        }
+        guard access.isAdmin else { throw RequestError.adminsDelete }
         var log = access.log
         let users = try rows.members.everybody(log.cid).users
         try writes.fold(&log)
@@ -109,7 +81,7 @@ extension MessageLog {
     }
 
     private func markRead(_ access: Access, _ seq: Int) throws -> Outcome {
-        guard let user = access.user else { throw MessageLog.needsUser }
+        guard let user = access.user else { throw RequestError.needsUser }
         let log = access.log
         guard (0...log.head.seq).contains(seq) else {
             throw RequestError.badRequest("seq: \(seq) is out of range (0…\(log.head.seq))")

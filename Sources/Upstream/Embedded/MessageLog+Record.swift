@@ -18,7 +18,7 @@ extension MessageLog {
         let user = if case .user(let user) = caller { user } else { String?.none }
         let fields = fields.created(by: user)
         let said = try Description(fields).new(within: limits)
-        let change = try membership(of: fields)
+        let change = try MembershipChange(of: fields, within: limits)
         let people = isDistinct ? change.joining.map(\.user).distinctKey : nil
         if let people, let log = try distinct(people, change.joining.map(\.user)) {
             return .conversation(try rows.view(log, for: user), isNew: false)
@@ -45,46 +45,23 @@ extension MessageLog {
     }
 
     func put(_ id: String, _ fields: ConversationFields, by caller: Caller) throws -> Outcome {
-        guard case .server = caller else {
-            throw RequestError(.forbidden, "conversation: only the server API may put one")
-        }
+        guard case .server = caller else { throw RequestError.serverPuts }
         guard let log = try rows.conversations.log(id) else {
             // A missing conversation has no rev to compare.
             if fields.ifRev != nil { throw RequestError.noConversation }
             let said = try Description(put: fields).new(within: limits)
-            return try insert(id, said, try membership(of: fields), people: nil, for: nil)
+            let members = try MembershipChange(of: fields, within: limits)
+            return try insert(id, said, members, people: nil, for: nil)
         }
-        var change = RecordChange(
-            title: fields.title, metadata: fields.metadata, unknown: fields.unknownFields,
-            ifRev: fields.ifRev)
-        if let participants = fields.participants {
-            change.join = participants.map { NewParticipant(user: $0) }
-            change.leave = try rows.members.everybody(log.cid).users.without(participants)
-        }
-        if let rulers = fields.admins {
-            change.promote = rulers
-            change.demote = try rows.members.admins(log.cid).without(rulers)
-        }
+        let change = try RecordChange(
+            put: fields, users: try rows.members.everybody(log.cid).users,
+            admins: try rows.members.admins(log.cid))
         let outcome = try self.change(Access(log: log, user: nil, isAdmin: true), change)
         // `isNew` says whether the call made the conversation, not whether somebody joined it.
         guard case .conversation(var view, _) = outcome else { return outcome }
         view.createdBy = try rows.conversations.record(log.cid)?.createdBy
         return .conversation(view, isNew: false)
     }
-
-    /// The members of a new conversation.
-    private func membership(of fields: ConversationFields) throws -> MembershipChange {
-        let change = RecordChange(
-            join: (fields.participants ?? []).map { NewParticipant(user: $0) },
-            promote: fields.admins ?? [])
-        var membership = MembershipChange(change)
-        guard membership.strangers.isEmpty else { throw MessageLog.strangersCannotRule }
-        try membership.hold(to: limits)
-        return membership
-    }
-
-    private static let strangersCannotRule = RequestError.badRequest(
-        "admins: not a participant (accepted: those who take part in the conversation)")
 
     private func insert(
         _ id: String, _ said: Description, _ members: MembershipChange,
@@ -140,7 +117,7 @@ extension MessageLog {
             standing: (try rows.members.total(log), try rows.members.admins(log.cid).count),
             present: Set(named.map(\.user.id)),
             ruling: Set(named.filter(\.isAdmin).map(\.user.id)))
-        guard members.strangers.isEmpty else { throw MessageLog.strangersCannotRule }
+        guard members.strangers.isEmpty else { throw RequestError.strangersCannotRule }
         try members.hold(to: limits)
         return members
     }
@@ -261,18 +238,4 @@ extension MemberRow {
 
 extension NewParticipant {
     fileprivate var hasFields: Bool { name != nil || metadata != nil || !unknown.isEmpty }
-}
-
-extension [String] {
-    /// Without duplicates, compared as ids (byte by byte).
-    var unique: [String] {
-        var seen: Set<ID> = []
-        return filter { seen.insert($0.id).inserted }
-    }
-
-    /// The strings that are not in `others`, compared as ids (byte by byte).
-    fileprivate func without(_ others: [String]) -> [String] {
-        let taken = Set(others.map(\.id))
-        return filter { !taken.contains($0.id) }
-    }
 }

@@ -35,7 +35,8 @@ final class MessageLog: BatchWork {
 
     init(
         _ connection: Connection, _ reader: Reader, _ limits: PresentLimits,
-        tailLimit: Int, clock: @escaping @Sendable () -> Timestamp, outlet: Outlet
+        tailLimit: Int, clock: @escaping @Sendable () -> Timestamp, outlet: Outlet,
+        witness: ListWitness
     ) throws(CacheError) {
         mark = Random.hex(8)
         self.tailLimit = tailLimit
@@ -43,7 +44,7 @@ final class MessageLog: BatchWork {
         self.reader = reader
         present = limits
         self.clock = clock
-        outputs = BatchOutputs(outlet)
+        outputs = BatchOutputs(outlet, witness)
         rows = try Rows(connection)
         writes = try LogWrites(connection)
         purge = try Purge(connection)
@@ -56,6 +57,22 @@ final class MessageLog: BatchWork {
 
     /// Publishes the event once the batch is committed.
     func tell(_ event: FeedEvent) { outputs.feed.append(.feed(event)) }
+
+    // MARK: the start
+
+    /// Goes on with the list, if it has what was told last. Otherwise an older copy of the file was
+    /// put back, or nobody knows: then no earlier token is confirmed.
+    func open() throws(CacheError) {
+        let list = try rows.conversations.list()
+        let told = outputs.witness.token
+        if let told {
+            let isThere = try rows.conversations.confirms(
+                0, rev: told.rev, mark: told.mark, newest: list.rev)
+            if isThere { return }
+        }
+        outputs.witness.note(ListRenewal(told: told?.rev, found: list.rev))
+        try writes.raiseFloor(ofList: touch())
+    }
 
     // MARK: batches
 
@@ -72,16 +89,18 @@ final class MessageLog: BatchWork {
     static func payer(of job: Job) -> Payer { job.payer }
 
     static func isBrief(_ job: Job) -> Bool {
-        switch job {
-        case .perform(.send, _, _), .perform(.edit, _, _), .perform(.markRead, _, _): true
+        guard case .perform(let operation, _, _) = job else { return false }
+        return switch operation {
+        case .send, .edit, .markRead: true
         // They read, or write, in proportion to what there is.
-        case .perform, .ask: false
+        case .delete, .create, .findDistinct, .put, .update, .addParticipants, .removeParticipants,
+            .addAdmins, .removeAdmins, .deleteConversation, .leave:
+            false
         }
     }
 
     func write(_ job: Job) throws(CacheError) {
         guard case .perform(let operation, let caller, let token) = job else { return }
-        known.enter(connection.version)
         let before = changes
         do {
             let outcome = try perform(operation, by: caller)
@@ -113,12 +132,13 @@ final class MessageLog: BatchWork {
     }
 
     func committed(_ jobs: [Job]) {
-        known.leave(connection.version)
+        // Before anybody hears of it.
+        if let list = known.list { outputs.witness.note(rev: list.rev, mark: list.mark) }
         finish(jobs, outputs.inOrder)
     }
 
     func rolledBack(_ jobs: [Job], because error: CacheError) {
-        known.rollBack()
+        known.drop()
         let refusal = error.isOfTheDisk ? Self.unwritable : RequestError.originUnavailable
         let failures = jobs.compactMap { job -> UpstreamOutput? in
             guard case .perform(_, _, let token) = job else { return nil }
@@ -162,6 +182,7 @@ final class MessageLog: BatchWork {
     func tidy() throws(CacheError) {
         // If it fails, `probe` makes it due again once the file can be written.
         isTidyingDue = false
+        known.drop()
         isTidyingDue = try purge.step()
     }
 
@@ -202,10 +223,15 @@ final class MessageLog: BatchWork {
 /// What a batch publishes and answers once it is committed.
 private struct BatchOutputs {
     let outlet: Outlet
+    /// Keeps how far the list was told.
+    let witness: ListWitness
     var feed: [UpstreamOutput] = []
     var results: [UpstreamOutput] = []
 
-    init(_ outlet: Outlet) { self.outlet = outlet }
+    init(_ outlet: Outlet, _ witness: ListWitness) {
+        self.outlet = outlet
+        self.witness = witness
+    }
 
     /// The events, then the results.
     var inOrder: [UpstreamOutput] {

@@ -39,12 +39,14 @@ final class PostgresAnswers: Sendable {
     /// A conversation with the read marker of the reader, who takes part in it.
     func view(
         _ id: String, with reader: String?, naming named: [String]?, mends: Bool,
+        having proof: Head? = nil,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
         read("view", id) { json in
             json.member("reader", string: reader)
             json.member("mends", bool: mends)
             if let named { json.member("named", strings: named) }
+            json.proof(proof)
         } then: { result in
             then(
                 result.flatMap { answer in
@@ -63,6 +65,7 @@ final class PostgresAnswers: Sendable {
         guard case .success(let answer) = result else { return result }
         switch answer.word {
         case "absent": return .failure(.noConversation)
+        case "lost": return .failure(RequestError(.conflict, "this log has no such change"))
         case "locked": return .failure(.conversationLocked)
         case "damaged":
             return .failure(noteDamage(answer["part"]?.string ?? "log", of: conversation))
@@ -73,9 +76,9 @@ final class PostgresAnswers: Sendable {
                     "\(field): Postgres can't keep it (accepted: no U+0000, no half of a surrogate"
                         + " pair, numbers within the range of numeric)"))
         case "error":
-            let state = answer["state"]?.string ?? "-"
-            say("write to conversation \(conversation) in Postgres: refused (\(state))")
-            return .failure(.unreadable)
+            // The functions of an earlier schema take the server's state for that of one write.
+            let isReadOnly = answer["state"]?.string?.hasPrefix("25") == true
+            return .failure(isReadOnly ? .refusedForNow : .unreadable)
         default: return result
         }
     }
@@ -86,15 +89,19 @@ final class PostgresAnswers: Sendable {
         return .damaged(part)
     }
 
-    /// Logs a problem, without repeats.
-    private func say(_ text: String) {
-        if let line = troubles.line("log", text) { notice(UpstreamNotice(.error, line)) }
-    }
-
     /// Records that this gateway gave a log a new epoch.
     func noteNewEpoch(of conversation: String, _ reason: NewEpochReason) {
         troubles.gave(reason)
         let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
         notice(UpstreamNotice(.error, text))
+    }
+}
+
+extension JSONWriter {
+    /// The change that the log must have in the moment of the answer.
+    mutating func proof(_ head: Head?) {
+        guard let head else { return }
+        member("hasRev", int: head.rev)
+        member("hasMark", string: head.mark)
     }
 }

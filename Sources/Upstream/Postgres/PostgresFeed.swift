@@ -40,7 +40,7 @@ final class PostgresFeed: Sendable {
             conversations[conversation] = Entry(number: entries)
         }
 
-        /// Callbacks to run once the lock is released.
+        /// Callbacks to run once the lock is released, and what was put into the outlet delivered.
         var released: [@Sendable () -> Void] = []
 
         /// Releases the callers whose change the feed has delivered.
@@ -74,39 +74,38 @@ final class PostgresFeed: Sendable {
     private let bytes: Int
     /// The time within which a broken feed is noticed.
     private let deadline: Duration
-    private let deliver: @Sendable ([UpstreamOutput]) -> Void
+    private let outlet: Outlet
     private let damaged: @Sendable (_ conversation: String, _ part: String) -> Void
     private let state = Mutex(State())
 
     init(
         _ options: PostgresOptions, _ pool: PostgresPool, _ links: PostgresLinks,
-        deliver: @escaping @Sendable ([UpstreamOutput]) -> Void,
+        _ outlet: Outlet,
         damaged: @escaping @Sendable (String, String) -> Void
     ) {
         self.pool = pool
         self.links = links
         bytes = options.bytes
         deadline = options.deadline
-        self.deliver = deliver
+        self.outlet = outlet
         self.damaged = damaged
     }
 
     // MARK: what is wanted
 
     func subscribe(_ conversation: ID) {
-        state.withLock { state in
+        change { state in
             if state.conversations[conversation] == nil { state.begin(conversation) }
             guard state.generation > 0 else { return }
-            deliver([.subscribed(conversation: conversation.text, generation: state.generation)])
+            outlet.put([.subscribed(conversation: conversation.text, generation: state.generation)])
         }
     }
 
     func unsubscribe(_ conversation: ID) {
-        state.withLock { state in
+        change { state in
             state.released += state.conversations[conversation]?.waiting.map { $0.then } ?? []
             state.conversations[conversation] = nil
         }
-        letGo()
     }
 
     /// Calls back once the feed has delivered the caller's own change, if it delivers that
@@ -126,18 +125,21 @@ final class PostgresFeed: Sendable {
         if let question { ask(question) }
     }
 
-    private func letGo() {
-        let released = state.withLock { state in
+    /// Changes the state; then delivers what this put into the outlet, and calls back.
+    private func change<Value>(_ body: (inout State) -> Value) -> Value {
+        let (value, released) = state.withLock { state in
             defer { state.released = [] }
-            return state.released
+            return (body(&state), state.released)
         }
+        outlet.deliver()
         for then in released { then() }
+        return value
     }
 
     func subscribeList(_ user: ID) {
-        state.withLock { state in
+        change { state in
             state.lists.insert(user)
-            if state.generation > 0 { deliver([.subscribedList(user: user.text)]) }
+            if state.generation > 0 { outlet.put([.subscribedList(user: user.text)]) }
         }
     }
 
@@ -150,10 +152,10 @@ final class PostgresFeed: Sendable {
     /// `LISTEN` is acknowledged: from here on every change of every conversation rings.
     /// - Parameter place: in the logs of lists, from before that.
     func opened(_ generation: Int, place: Int = 0) {
-        state.withLock { state in
+        change { state in
             state.generation = generation
             state.listLog.open(at: place)
-            deliver(
+            outlet.put(
                 state.conversations.keys.map {
                     .subscribed(conversation: $0.text, generation: generation)
                 } + state.lists.map { .subscribedList(user: $0.text) })
@@ -161,16 +163,15 @@ final class PostgresFeed: Sendable {
     }
 
     func closed() {
-        state.withLock { state in
+        change { state in
             guard state.generation > 0 else { return }
             let ended = state.generation
             state.generation = 0
             state.listed = [:]
             state.failed = []
             for id in Array(state.conversations.keys) { state.begin(id) }
-            deliver([.lapsed(generation: ended)])
+            outlet.put([.lapsed(generation: ended)])
         }
-        letGo()
     }
 
     // MARK: positions
@@ -178,7 +179,7 @@ final class PostgresFeed: Sendable {
     /// Learns a head from an answer of this generation. Answers can overtake each other, and the
     /// engine may continue from an older head than the first one; then so does the feed.
     func learn(_ head: Head?, of conversation: ID, generation: Int) {
-        let question = state.withLock { state -> Question? in
+        let question = change { state -> Question? in
             guard let head, generation == state.generation, generation > 0,
                 let entry = state.conversations[conversation]
             else { return nil }
@@ -193,7 +194,6 @@ final class PostgresFeed: Sendable {
             state.conversations[conversation]?.position = head
             return begin(conversation, &state)
         }
-        letGo()
         if let question { ask(question) }
     }
 
@@ -210,7 +210,7 @@ final class PostgresFeed: Sendable {
     }
 
     /// Doorbells of these conversations.
-    func rang(_ conversations: [ID]) {
+    func noteDoorbells(_ conversations: [ID]) {
         var questions: [Question] = []
         let (lists, since) = state.withLock { state -> ([ID], Int) in
             for conversation in conversations {
@@ -244,7 +244,7 @@ final class PostgresFeed: Sendable {
 
     private func took(_ result: Result<PostgresAnswer, RequestError>, _ question: Question) {
         let conversation = question.conversation
-        let next = state.withLock { state -> Question? in
+        let next = change { state -> Question? in
             guard let entry = state.conversations[conversation], entry.number == question.entry,
                 let position = entry.position
             else { return nil }
@@ -267,19 +267,19 @@ final class PostgresFeed: Sendable {
                 state.conversations[conversation]?.position = head
                 if more { state.conversations[conversation]?.isRung = true }
                 let listed = state.listed.removeValue(forKey: conversation) ?? []
-                deliver(events.map { .feed($0) } + listed)
+                outlet.put(events.map { .feed($0) } + listed)
                 state.release(conversation)
             case .ended:
                 state.conversations[conversation]?.position = nil
                 state.release(conversation)
-                deliver([
+                outlet.put([
                     .feed(
                         .deleted(
                             conversation: conversation.text, epoch: position.epoch,
                             participants: []))
                 ])
             case .damaged(let part):
-                damaged(conversation.text, part)
+                state.released.append { [damaged] in damaged(conversation.text, part) }
                 // The engine asks again from time to time; the feed continues from the head of that
                 // answer.
                 state.begin(conversation)
@@ -292,16 +292,15 @@ final class PostgresFeed: Sendable {
                 state.failed.insert(conversation)
             case nil: startAnew(conversation, &state)
             }
-            deliver(state.listed.removeValue(forKey: conversation) ?? [])
+            outlet.put(state.listed.removeValue(forKey: conversation) ?? [])
             return begin(conversation, &state)
         }
-        letGo()
         if let next { ask(next) }
     }
 
     /// The feed was alive at this moment: changes that could not be read before it are missing.
-    func lives(at moment: ContinuousClock.Instant) {
-        let questions = state.withLock { state in
+    func noteAlive(at moment: ContinuousClock.Instant) {
+        let questions = change { state in
             for conversation in state.failed {
                 let failedAt = state.conversations[conversation]?.failedAt
                 guard failedAt.map({ $0 < moment }) ?? true else { continue }
@@ -312,7 +311,6 @@ final class PostgresFeed: Sendable {
             return listQuestions(
                 Array(state.lists), about: missed.conversations, since: missed.place)
         }
-        letGo()
         if !questions.isEmpty { pool.read(questions) }
     }
 
@@ -320,7 +318,7 @@ final class PostgresFeed: Sendable {
     private func startAnew(_ conversation: ID, _ state: inout State) {
         state.begin(conversation)
         guard state.generation > 0 else { return }
-        deliver([.subscribed(conversation: conversation.text, generation: state.generation)])
+        outlet.put([.subscribed(conversation: conversation.text, generation: state.generation)])
     }
 
     // MARK: lists
@@ -346,7 +344,7 @@ final class PostgresFeed: Sendable {
         _ result: Result<PostgresAnswer, RequestError>, about conversations: [ID],
         since place: Int
     ) {
-        state.withLock { state in
+        change { state in
             guard state.generation > 0 else { return }
             guard case .success(let answer) = result else {
                 // It is asked again as soon as the feed is known to live.
@@ -367,13 +365,13 @@ final class PostgresFeed: Sendable {
                     events.append(event)
                 }
             }
-            deliver(events)
+            outlet.put(events)
         }
     }
 
     /// Delivers events that are no changes of a log, while listening.
     func tell(_ events: [FeedEvent]) {
-        state.withLock { state in
+        change { state in
             guard state.generation > 0 else { return }
             let told = events.filter { event in
                 switch event {
@@ -383,7 +381,7 @@ final class PostgresFeed: Sendable {
                 case .message, .record, .deleted, .listed: true
                 }
             }
-            deliver(told.map { .feed($0) })
+            outlet.put(told.map { .feed($0) })
         }
     }
 }

@@ -29,7 +29,9 @@ final class PostgresHistory: Sendable {
         self.outlet = outlet
     }
 
-    func ask(_ query: HistoryQuery, token: UInt64) {
+    func ask(_ query: HistoryQuery, token: UInt64) { ask(query, token, having: nil) }
+
+    private func ask(_ query: HistoryQuery, _ token: UInt64, having proof: Head?) {
         let question = question(token)
         let answer: Answered = { [self] result, heads in
             self.answer(question, result, heads: heads)
@@ -37,7 +39,9 @@ final class PostgresHistory: Sendable {
         switch query {
         case .conversation(let id, let reader):
             // Without a reader the cache asks, which is to know all who take part.
-            answers.view(id, with: reader, naming: reader.map { _ in [] }, mends: false) { result in
+            answers.view(
+                id, with: reader, naming: reader.map { _ in [] }, mends: false, having: proof
+            ) { result in
                 let head = (try? result.get()).map { [id.id: $0.head] } ?? [:]
                 answer(result.map { .conversation($0.shown) }, head)
             }
@@ -62,18 +66,20 @@ final class PostgresHistory: Sendable {
                             .map { .success(.message($0)) } ?? .failure(.unreadable)
                     }, [:])
             }
-        case .page(let id, let request): page(id, request) { answer($0, [:]) }
+        case .page(let id, let request):
+            page(id, request, having: proof) { answer($0, [:]) }
         case .changes(let id, let since, let mark, let limit, let recordAbove):
             let question = ChangesQuestion(
                 conversation: id, since: since, mark: mark, limit: limit, recordAbove: recordAbove)
-            changes(question, then: answer)
+            changes(question, having: proof, then: answer)
         case .heads(let ids): heads(ids, then: answer)
         case .participants(let id, let request): participants(id, request) { answer($0, [:]) }
+        case .provided(let head, let query): ask(query, token, having: head)
         }
     }
 
     private func page(
-        _ id: String, _ request: PageRequest,
+        _ id: String, _ request: PageRequest, having proof: Head?,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         let order = request.order
@@ -81,6 +87,7 @@ final class PostgresHistory: Sendable {
             json.member("limit", int: request.limit)
             json.member("bytes", int: options.bytes)
             json.member("order", string: order.rawValue)
+            json.proof(proof)
             for (name, anchor) in [
                 ("before", request.before), ("after", request.after), ("around", request.around),
             ] {
@@ -122,12 +129,13 @@ final class PostgresHistory: Sendable {
     }
 
     private func changes(
-        _ question: ChangesQuestion, then answer: @escaping Answered
+        _ question: ChangesQuestion, having proof: Head?, then answer: @escaping Answered
     ) {
         let id = question.conversation
         answers.read("changes", id) { json in
             json.member("since", int: question.since)
             json.member("mark", string: question.mark)
+            json.proof(proof)
             json.member("limit", int: question.limit)
             json.member("bytes", int: options.bytes)
             json.key("recordAbove")
@@ -148,7 +156,6 @@ final class PostgresHistory: Sendable {
                 return .success(
                     Changes(
                         messages: messages, record: record, head: head, upTo: upTo,
-                        mark: read["mark"]?.string.flatMap { $0.isEmpty ? nil : $0 },
                         more: read["more"]?.bool ?? false))
             }
             let head = (try? changes.get()).map { [id.id: $0.head] } ?? [:]

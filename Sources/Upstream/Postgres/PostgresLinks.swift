@@ -8,6 +8,11 @@ struct PostgresIdentity: Sendable, Hashable {
     var system: String
     var timeline: Int
     var started: Int
+
+    /// Whether it has taken the place of another one of its cluster: promoted, or started, later.
+    func follows(_ other: PostgresIdentity) -> Bool {
+        system == other.system && (timeline, started) > (other.timeline, other.started)
+    }
 }
 
 /// The state shared by all connections' threads: which server the feed comes from, and its
@@ -15,14 +20,18 @@ struct PostgresIdentity: Sendable, Hashable {
 final class PostgresLinks: Sendable {
     private struct State {
         var feed: PostgresIdentity?
+        /// The server that the listener is connected to; its feed may not have begun yet.
+        var chosen: PostgresIdentity?
+        /// Whether its last attempt to connect failed.
+        var isShutOut = false
         var generation = 0
         /// The servers of the worker connections, by worker number.
         var workers: [Int: PostgresIdentity] = [:]
         var heardAt: ContinuousClock.Instant?
         /// Why the feed's server no longer counts, although it may still answer.
         var rejection: PostgresError?
-        /// The host to connect to, of several.
-        var pinned: PostgresHosts.Host?
+        /// The host of the listener, of several.
+        var host: PostgresHosts.Host?
         var upAt: ContinuousClock.Instant?
         var queue = 0.0
     }
@@ -52,8 +61,15 @@ final class PostgresLinks: Sendable {
     /// Why the feed must end; nil if it need not.
     var rejection: PostgresError? { state.withLock { $0.rejection } }
 
-    /// The host to connect to, of several; nil: libpq chooses.
-    var pinned: PostgresHosts.Host? { state.withLock { $0.pinned } }
+    /// Whether the listener has a server. It connects first, so that no other connection takes the
+    /// place that is left for it, or chooses another server.
+    var hasServer: Bool { state.withLock { $0.chosen != nil } }
+
+    /// Whether the listener can't connect. Where connections are few, others may have its place.
+    var isShutOut: Bool { state.withLock { $0.isShutOut } }
+
+    /// The host of the listener, of several; nil: libpq chooses.
+    var host: PostgresHosts.Host? { state.withLock { $0.host } }
 
     /// How full the server's notification queue is, from 0 to 1.
     var queue: Double {
@@ -61,11 +77,21 @@ final class PostgresLinks: Sendable {
         set { state.withLock { $0.queue = newValue } }
     }
 
+    /// The listener is connected.
+    func chose(_ identity: PostgresIdentity, at host: PostgresHosts.Host?) {
+        state.withLock {
+            $0.chosen = identity
+            $0.isShutOut = false
+            $0.host = host
+        }
+    }
+
     /// Begins a generation and gives its number.
     func feedOpened(_ identity: PostgresIdentity) -> Int {
         let generation = generations.next()
         state.withLock {
             $0.feed = identity
+            $0.chosen = identity
             $0.generation = generation
             $0.rejection = nil
             $0.upAt = .now
@@ -75,9 +101,9 @@ final class PostgresLinks: Sendable {
 
     func feedClosed() {
         state.withLock {
+            $0.isShutOut = $0.chosen == nil
             $0.feed = nil
-            // If the chosen host does not answer, libpq must choose again.
-            if $0.rejection == nil { $0.pinned = nil }
+            $0.chosen = nil
             $0.rejection = nil
         }
     }
@@ -85,17 +111,11 @@ final class PostgresLinks: Sendable {
     func feedHeard() { state.withLock { $0.heardAt = .now } }
 
     /// Another server has taken over.
-    func condemn(_ error: PostgresError, for host: PostgresHosts.Host?) {
-        state.withLock {
-            $0.rejection = error
-            $0.pinned = host
-        }
-    }
+    func condemn(_ error: PostgresError) { state.withLock { $0.rejection = error } }
 
-    /// Whether a connection to this server may be used: it is the feed's server, or there is no
-    /// feed.
+    /// Whether a connection to this server may be used: it is the listener's, or there is none.
     func admits(_ identity: PostgresIdentity) -> Bool {
-        state.withLock { $0.feed == nil || $0.feed == identity }
+        state.withLock { $0.chosen == nil || $0.chosen == identity }
     }
 
     func worker(_ number: Int, is identity: PostgresIdentity?) {

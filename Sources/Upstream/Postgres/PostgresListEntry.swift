@@ -37,8 +37,10 @@ struct PostgresListLog {
     /// The place since which entries are asked for.
     var place: Int { places.first?.place ?? 0 }
 
-    /// A feed begins, with a place from before it.
+    /// A feed begins, with a place from before it. The server may be another one, or have lost its
+    /// end, and give the numbers of entries again.
     mutating func open(at place: Int) {
+        told = []
         places = [(.now, place)]
         missed = [:]
     }

@@ -1,4 +1,3 @@
-import Crypto
 import Dispatch
 import JSON
 import Ports
@@ -18,6 +17,7 @@ final class PostgresListener: @unchecked Sendable {
     private static let probes = 4
 
     private let options: PostgresOptions
+    private let pool: PostgresPool
     private let links: PostgresLinks
     private let troubles: Troubles
     private let feed: PostgresFeed
@@ -28,6 +28,8 @@ final class PostgresListener: @unchecked Sendable {
     private let queue = DispatchQueue(label: "gapless.postgres.feed", qos: .userInitiated)
     private let wakeup = Wakeup()
     private let ended = Atomic(false)
+    /// What has not yet shown that the listener hears others; nil: it does.
+    private var proof: PostgresProof?
     /// Whether the limits in the database are outdated.
     private let isSettingDue = Atomic(true)
     /// When to write the limits again, after a refusal.
@@ -35,14 +37,15 @@ final class PostgresListener: @unchecked Sendable {
     private let limits: @Sendable () -> LogLimits
 
     init(
-        _ options: PostgresOptions, _ links: PostgresLinks, _ troubles: Troubles,
-        _ feed: PostgresFeed, _ signals: PostgresSignals,
+        _ options: PostgresOptions, _ pool: PostgresPool, _ links: PostgresLinks,
+        _ troubles: Troubles, _ feed: PostgresFeed, _ signals: PostgresSignals,
         limits: @escaping @Sendable () -> LogLimits,
         notice: @escaping @Sendable (UpstreamNotice) -> Void,
         report: @escaping @Sendable () -> Void
     ) {
         self.limits = limits
         self.options = options
+        self.pool = pool
         self.links = links
         self.troubles = troubles
         self.feed = feed
@@ -102,12 +105,14 @@ final class PostgresListener: @unchecked Sendable {
 
     /// Connects and listens until the connection breaks, or the server is no longer the right one.
     private func serve(opened: () -> Void) throws(PostgresError) {
-        let session = try PostgresSession(options, at: links.pinned) { isEnded }
+        let (session, host) = try PostgresSession.newest(options) { isEnded }
         let connection = session.connection
         _ = try connection.exchange(
             [session.channel, session.signals].map { .init("listen \(Schema.quoted($0))") },
             until: .now + options.deadline)
-        try prove(session)
+        links.chose(session.identity, at: host)
+        pool.wakeAll()
+        proof = try prove(session)
         isSettingDue.store(true, ordering: .relaxed)
         links.feedHeard()
         let generation = links.feedOpened(session.identity)
@@ -130,10 +135,12 @@ final class PostgresListener: @unchecked Sendable {
             report()
             if let rejection = links.rejection { throw rejection }
             if let again = settingAgainAt, again <= .now { adopt() }
-            if isSettingDue.exchange(false, ordering: .relaxed) { try set(session) }
+            // An exchange takes the next answer, which is not to be that of a probe.
+            if sentAt == nil, isSettingDue.exchange(false, ordering: .relaxed) { try set(session) }
+            try proveAgain(session)
             let now = ContinuousClock.now
             if sentAt == nil, now >= provenAt + options.deadline / (2 * Self.probes) {
-                try connection.send([.init("select 1")])
+                try connection.send([Self.probe])
                 sentAt = now
             }
             let isWriting = try connection.flush()
@@ -143,10 +150,11 @@ final class PostgresListener: @unchecked Sendable {
             if ready.isReadable {
                 let answers = try connection.receive()
                 links.feedHeard()
+                for case .success(let results) in answers { try check(results, session) }
                 if !answers.isEmpty, let sent = sentAt {
                     provenAt = sent
                     sentAt = nil
-                    feed.lives(at: sent)
+                    feed.noteAlive(at: sent)
                 } else {
                     // Any byte is a sign of life.
                     provenAt = max(provenAt, now)
@@ -174,10 +182,16 @@ final class PostgresListener: @unchecked Sendable {
         json.member("limits.admins", int: limits.admins)
         json.member("retain_ids", int: Int(options.retainIds))
         json.endObject()
+        // The feed must not wait for it: neither for a standby nor for another gateway that writes
+        // them. They are written anew with each connection.
+        let hasty = """
+            select set_config('synchronous_commit', 'off', true), \
+            set_config('lock_timeout', '100ms', true)
+            """
         let statement = "select \(Schema.quoted(options.schema)).gateway_settings($1::json)"
         do throws(PostgresError) {
             _ = try session.connection.exchange(
-                [.init(statement, [json.bytes])], until: .now + options.deadline)
+                [.init(hasty), .init(statement, [json.bytes])], until: .now + options.deadline)
             _ = troubles.isOver("settings")
         } catch {
             // The feed still works; applications keep the earlier limits.
@@ -196,46 +210,59 @@ final class PostgresListener: @unchecked Sendable {
             if notification.channel == session.channel {
                 let id = notification.payload.id
                 if seen.insert(id).inserted { rung.append(id) }
+            } else if notification.payload == proof?.nonce {
+                proof = nil
             } else if notification.channel == session.signals {
                 signals.heard(notification.payload)
             }
         }
-        if !rung.isEmpty { feed.rang(rung) }
+        if !rung.isEmpty { feed.noteDoorbells(rung) }
     }
 
     // MARK: poolers
 
-    /// Checks that a notification from another connection arrives while this one is idle. A pooler
-    /// in transaction mode takes the server's connection away, and our `LISTEN` with it.
-    private func prove(_ session: PostgresSession) throws(PostgresError) {
-        let connection = session.connection
-        let deadline = ContinuousClock.now + options.deadline
-        let other = try PostgresSession(options, at: links.pinned) { isEnded }
-        guard other.identity == session.identity else {
-            throw PostgresError(
-                .stranger, doing: "use", on: connection.server,
-                seen: "two connections lead to two servers", detail: "connecting again")
+    /// Its answer shows whether another process of the server answers now.
+    private static let probe = PostgresConnection.Statement("select pg_backend_pid()")
+
+    private func check(
+        _ results: [PostgresResult], _ session: PostgresSession
+    ) throws(PostgresError) {
+        guard results.first?.text(0, 0) == "\(session.process)" else {
+            throw PostgresError.pooler(session.connection.server)
         }
-        let nonce = "probe " + Random.hex(8)
-        let ring = PostgresConnection.Statement(
-            "select pg_notify($1, $2)", [session.signals, nonce].map { Array($0.utf8) })
-        _ = try other.connection.exchange([ring], until: deadline)
-        while ContinuousClock.now < deadline, !isEnded {
+    }
+
+    /// Checks that a notification from another connection arrives while this one is idle.
+    /// - Returns: nil; or what can't be sent for now, so that nobody's notification can be.
+    /// - Throws: `PostgresError.pooler`, if it was sent and does not arrive.
+    private func prove(_ session: PostgresSession) throws(PostgresError) -> PostgresProof? {
+        let connection = session.connection
+        let proof = PostgresProof(pool) { [wakeup] in wakeup.wake() }
+        let deadline = ContinuousClock.now + options.deadline
+        while ContinuousClock.now < deadline, !isEnded, proof.failedAt == nil {
             _ = Wakeup.poll(
                 connection.descriptor, writing: false, wakeup,
                 until: min(deadline, .now + .milliseconds(100)))
             _ = try connection.receive()
-            let has = connection.notifications().contains { $0.payload == nonce }
-            guard has else { continue }
+            guard connection.notifications().contains(where: { $0.payload == proof.nonce })
+            else { continue }
             // It may have arrived by chance, in a transaction of this question.
-            let results = try connection.exchange(
-                [.init("select pg_backend_pid()")], until: deadline)
-            guard results.first?.text(0, 0) == "\(session.process)" else {
-                throw PostgresError.pooler(connection.server)
-            }
-            return
+            try check(try connection.exchange([Self.probe], until: deadline), session)
+            return nil
         }
-        throw PostgresError.pooler(connection.server)
+        guard proof.sentAt == nil else { throw PostgresError.pooler(connection.server) }
+        return proof
+    }
+
+    /// Sends what is still to be shown again, once it failed some time ago.
+    /// - Throws: `PostgresError.pooler`, if it was sent and does not arrive.
+    private func proveAgain(_ session: PostgresSession) throws(PostgresError) {
+        if let sent = proof?.sentAt, sent + options.deadline < .now {
+            throw PostgresError.pooler(session.connection.server)
+        }
+        if let failed = proof?.failedAt, failed + options.deadline * 2 < .now {
+            proof = PostgresProof(pool) { [wakeup] in wakeup.wake() }
+        }
     }
 }
 

@@ -145,6 +145,9 @@ final class PostgresLists: Sendable {
         }
     }
 
+    /// The bytes of a place's mark: those of a row, and those of the server's history.
+    private static let markSize = 10
+
     /// The heads of all conversations of a list.
     func read(
         of user: String, knowing token: ListPlaceToken?, then: @escaping Listed<ListReading>
@@ -173,7 +176,8 @@ final class PostgresLists: Sendable {
                     return .success(
                         ListReading(
                             entries: entries, place: (place, mark),
-                            isKnown: answer["known"]?.bool ?? false,
+                            // The functions of an earlier version don't tell starts apart.
+                            isKnown: answer["known"]?.bool == true && mark.count == Self.markSize,
                             gone: (answer["gone"]?.array ?? []).compactMap(\.string)))
                 })
         }

@@ -1,3 +1,4 @@
+import Ports
 import Synchronization
 import Wire
 
@@ -19,8 +20,12 @@ final class PostgresPool: Sendable {
         var isSingle = false
         /// Whether it is a trim.
         var isTrim = false
+        /// Whether it only looks if something is possible again.
+        var isLook = false
         /// Whether it must survive a crash of the server.
         var isDurable = true
+        /// The user whose call it belongs to.
+        let payer = Payer.current
         /// When it may be retried, after it met a lock.
         var due: ContinuousClock.Instant?
         var then: Completion
@@ -78,6 +83,8 @@ final class PostgresPool: Sendable {
 
     /// The most queued jobs; beyond it a refusal instead of a wait.
     private static let limit = 10_000
+    /// The most bytes of their arguments.
+    private static let byteLimit = 64 << 20
     /// The most jobs of a batch, and the most bytes of their arguments.
     private static let readsTogether = 64
     private static let writesTogether = 256
@@ -98,7 +105,7 @@ final class PostgresPool: Sendable {
         var waitingAtServer = 0
         /// Whether a batch of writes is in flight. One at a time: two would lock each other out.
         var isWriting = false
-        var count = 0
+        var room = SharedRoom(jobs: limit, bytes: byteLimit)
         var idle: Set<Int> = []
         var isStopped = false
         /// All connections have ended.
@@ -130,12 +137,14 @@ final class PostgresPool: Sendable {
     func read(_ questions: [(question: [UInt8], then: Completion)]) {
         let deadline = ContinuousClock.now + options.deadline
         let (refused, worker) = state.withLock { state -> ([Completion], Int?) in
-            guard state.count + questions.count <= Self.limit, !state.isClosed else {
+            let hasRoom = state.room.count + questions.count <= Self.limit
+            guard hasRoom, state.room.hasRoom(for: .current), !state.isClosed else {
                 return (questions.map { $0.then }, nil)
             }
-            state.count += questions.count
             for (question, then) in questions {
-                state.reads.append(Job(argument: question, deadline: deadline, then: then))
+                let job = Job(argument: question, deadline: deadline, then: then)
+                state.room.enter(job.payer, bytes: job.argument.count)
+                state.reads.append(job)
             }
             return ([], state.idle.popFirst())
         }
@@ -157,6 +166,25 @@ final class PostgresPool: Sendable {
             Job(argument: signal, deadline: deadline, isDurable: isDurable, then: then), .signal)
     }
 
+    /// Looks whether the server takes work of this kind: by a question about nobody, a write of
+    /// nothing, and a signal that nobody reads.
+    func look(_ kind: String) {
+        let kinds: [String: (Kind, String)] = [
+            "reads": (.read, #"{"q":"blocked","pid":0}"#),
+            "writes": (.write, #"{"op":"append","c":"","messages":[]}"#),
+            "signals": (.signal, #"{"s":"ring","payload":"look"}"#),
+        ]
+        guard let (kind, argument) = kinds[kind] else { return }
+        let deadline = ContinuousClock.now + options.deadline
+        put(
+            Job(
+                argument: Array(argument.utf8), deadline: deadline, isLook: true, isDurable: false
+            ) { _ in }, kind)
+    }
+
+    /// The listener has a server: the other connections may follow.
+    func wakeAll() { for wakeup in wakeups { wakeup.wake() } }
+
     /// Trims what need not be kept.
     func trim(then: @escaping Completion) {
         let deadline = ContinuousClock.now + options.deadline
@@ -165,8 +193,8 @@ final class PostgresPool: Sendable {
 
     private func put(_ job: Job, _ kind: Kind) {
         let (isTaken, worker) = state.withLock { state -> (Bool, Int?) in
-            guard state.count < Self.limit, !state.isClosed else { return (false, nil) }
-            state.count += 1
+            guard state.room.hasRoom(for: job.payer), !state.isClosed else { return (false, nil) }
+            state.room.enter(job.payer, bytes: job.argument.count)
             switch kind {
             case .read: state.reads.append(job)
             case .write: state.writes.append(job)
@@ -292,10 +320,15 @@ final class PostgresPool: Sendable {
             case .alone(let job): leave(job, &state)
             case .reads, .signals, .trim: break
             }
-            state.count -= done.count
+            for (job, _) in done { state.room.leave(job.payer, bytes: job.argument.count) }
         }
-        for (job, result) in done { job.then(result) }
+        for (job, result) in done { Self.end(job, result) }
         wake()
+    }
+
+    /// What follows from its result is of the same user.
+    private static func end(_ job: Job, _ result: Result<PostgresAnswer, RequestError>) {
+        Payer.$current.withValue(job.payer) { job.then(result) }
     }
 
     /// Queues the jobs of a task again, each to run alone: the batch was refused as a whole. They
@@ -357,19 +390,19 @@ final class PostgresPool: Sendable {
                     $0.lockEnds(options)
                 }
             }
-            state.count -= expired.count
+            for (job, _) in expired { state.room.leave(job.payer, bytes: job.argument.count) }
             return expired
         }
-        for (job, error) in expired { job.then(.failure(error)) }
+        for (job, error) in expired { Self.end(job, .failure(error)) }
     }
 
     func stop() {
         state.withLock { $0.isStopped = true }
-        for wakeup in wakeups { wakeup.wake() }
+        wakeAll()
     }
 
     /// Whether a connection may end: no work is left.
-    var isFinished: Bool { state.withLock { $0.isStopped && $0.count == 0 } }
+    var isFinished: Bool { state.withLock { $0.isStopped && $0.room.count == 0 } }
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
 

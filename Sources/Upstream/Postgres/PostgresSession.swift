@@ -27,7 +27,10 @@ struct PostgresSession {
     ) throws(PostgresError) {
         let deadline = ContinuousClock.now + options.deadline
         var settings = [("client_encoding", "UTF8")]
-        if let host { settings += [("host", host.name), ("port", host.port)] }
+        if let host {
+            settings += [("host", host.name), ("port", host.port)]
+            if let address = host.address { settings.append(("hostaddr", address)) }
+        }
         let connection = try PostgresConnection(
             try options.address(), settings, until: deadline, isCancelled: isCancelled)
         self.connection = connection
@@ -36,7 +39,10 @@ struct PostgresSession {
             """
             select set_config('lock_timeout', $1, false), \
             set_config('statement_timeout', $2, false), set_config('jit', 'off', false), \
-            set_config('default_transaction_isolation', 'read committed', false)
+            set_config('default_transaction_isolation', 'read committed', false), \
+            set_config('synchronous_commit', case current_setting('synchronous_commit') \
+            when 'off' then 'on' when 'local' then 'on' \
+            else current_setting('synchronous_commit') end, false)
             """,
             ["\(options.lockTimeout.milliseconds)ms", "\(limit.milliseconds)ms"]
                 .map { Array($0.utf8) })
@@ -80,6 +86,36 @@ struct PostgresSession {
         self.signals = signals
         process = hello["pid"]?.int ?? 0
         place = hello["place"]?.int ?? 0
+    }
+
+    /// The newest of the servers that the URL names and that answer, and where it is; nil: the URL
+    /// names one, and libpq finds it.
+    /// - Throws: `PostgresError` of the first that would not do, if none does.
+    static func newest(
+        _ options: PostgresOptions, isCancelled: () -> Bool
+    ) throws(PostgresError) -> (session: PostgresSession, host: PostgresHosts.Host?) {
+        let hosts = try PostgresHosts(try options.address()).all
+        guard hosts.count > 1 else {
+            return (try PostgresSession(options, isCancelled: isCancelled), nil)
+        }
+        var best: (session: PostgresSession, host: PostgresHosts.Host?)?
+        var failure: PostgresError?
+        for host in hosts {
+            do throws(PostgresError) {
+                let session = try PostgresSession(options, at: host, isCancelled: isCancelled)
+                if let known = best?.session.identity, !session.identity.follows(known) { continue }
+                best = (session, host)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        guard let best else {
+            throw failure
+                ?? PostgresError(
+                    .unreachable, doing: "connect to", on: "Postgres", seen: "no server",
+                    detail: "upstream.postgres.url")
+        }
+        return best
     }
 
     private static func explained(

@@ -11,7 +11,7 @@ extension PostgresUpstream {
         let fields = fields.created(by: call.user)
         do throws(RequestError) {
             let said = try Description(fields).new(within: limits)
-            let members = try membership(of: fields)
+            let members = try MembershipChange(of: fields, within: limits)
             let id = id ?? newID()
             let people =
                 isDistinct ? Hexadecimal.text(members.joining.map(\.user).distinctKey) : nil
@@ -21,27 +21,6 @@ extension PostgresUpstream {
             insert(decided, as: id, call, limit: limit) { [self] result in finish(call, result) }
         } catch {
             // An existing distinct conversation is not looked for here.
-            finish(call, .failure(error))
-        }
-    }
-
-    func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
-        do throws(RequestError) {
-            // A missing conversation has no rev to compare.
-            if fields.ifRev != nil { throw .noConversation }
-            let said = try Description(put: fields).new(within: limits)
-            let members = try membership(of: fields)
-            let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)
-            insert(decided, as: id, call, limit: 0) { [self] result in
-                // Another PUT was faster: now it is a change.
-                if case .failure(let error) = result,
-                    error == .conversationTaken || error == .conversationOfOthers
-                {
-                    return put(id, fields, call)
-                }
-                finish(call, result)
-            }
-        } catch {
             finish(call, .failure(error))
         }
     }

@@ -4,8 +4,8 @@ import Ports
 import Rules
 import Wire
 
-/// Sends, edits and deletes messages. The id that a sender gives is an idempotency key: repeats
-/// store nothing. Users edit only their own; a deleted message becomes a tombstone.
+/// Sends messages, and reads and writes those that change. The id that a sender gives is an
+/// idempotency key: repeats store nothing.
 extension PostgresUpstream {
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
         if let refusal = messages.refusal(ofSendingBy: call.user) {
@@ -38,47 +38,28 @@ extension PostgresUpstream {
                     answer.word == "taken"
                         ? .failure(.idTaken)
                         : Self.outcome(
-                            answer["sent"]?.array, isNew: answer["new"]?.int != 0, conversation)
+                            answer["sent"]?.array, of: answer, isNew: answer["new"]?.int != 0,
+                            conversation)
                 }, in: conversation, behind: (try? answer.get())?["head"])
         }
     }
 
     private static func outcome(
-        _ values: [RawJSON]?, isNew: Bool, _ conversation: String
+        _ values: [RawJSON]?, of answer: PostgresAnswer, isNew: Bool, _ conversation: String
     ) -> Result<Outcome, RequestError> {
-        guard let values else { return .failure(.unreadable) }
+        guard let values, let head = answer["head"].flatMap({ Head(postgres: $0) }) else {
+            return .failure(.unreadable)
+        }
         let messages = values.compactMap { EncodedMessage(postgres: $0, of: conversation) }
         guard messages.count == values.count else { return .failure(.unreadable) }
-        return .success(.messages(messages, isNew: isNew))
-    }
-
-    /// Refuses a call that no conversation would accept; who does not take part gets `not_found`.
-    func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
-        look("", in: conversation, call) { [self] result in
-            finish(call, result.flatMap { _ in .failure(error) })
-        }
+        return .success(.messages(messages, at: Written(conversation, head), isNew: isNew))
     }
 
     // MARK: changing one
 
-    /// The view on which a change of a message is decided: the message, and the caller's role.
-    private struct Seen {
-        var conversation: String
-        var head: Head
-        var recordRev: Int
-        var isAdmin: Bool
-        var message: PostgresMessage?
-    }
-
-    /// The new value of a message.
-    private struct Replacement {
-        var kind: String
-        var content: [UInt8]?
-    }
-
-    private func look(
+    func look(
         _ id: String, in conversation: String, _ call: Call,
-        then: @escaping @Sendable (Result<Seen, RequestError>) -> Void
+        then: @escaping @Sendable (Result<SeenMessage?, RequestError>) -> Void
     ) {
         var json = JSONWriter()
         json.beginObject()
@@ -97,83 +78,31 @@ extension PostgresUpstream {
                     if call.user != nil, answer["member"]?.bool != true {
                         return .failure(.noConversation)
                     }
-                    let message = answer["message"].map { PostgresMessage($0) }
-                    if case .some(nil) = message { return .failure(.unreadable) }
+                    guard let value = answer["message"] else { return .success(nil) }
+                    guard let message = PostgresMessage(value) else {
+                        return .failure(.unreadable)
+                    }
                     return .success(
-                        Seen(
-                            conversation: conversation, head: head, recordRev: rev,
+                        SeenMessage(
+                            head: head, recordRev: rev,
                             isAdmin: call.user == nil || answer["admin"]?.bool == true,
-                            message: message ?? nil))
+                            seq: message.seq, slot: message.slot))
                 })
         }
     }
 
-    func edit(_ id: String, _ edit: MessageEdit, of conversation: String, _ call: Call) {
-        let limits = limits
-        replace(id, of: conversation, call) { (_, message: PostgresMessage) throws(RequestError) in
-            let encoded = message.encoded(in: conversation)
-            if let user = call.user, !user.isSameID(message.slot.author) {
-                throw RequestError(.forbidden, "id: only its author may edit a message")
-            }
-            guard !message.slot.isDeleted else {
-                throw encoded.refusedAsDeleted(ifRev: edit.ifRev)
-            }
-            let edited = try message.slot.content.edited(by: edit, of: encoded, within: limits)
-            return edited.map { Replacement(kind: "u", content: StoredMessage.stored($0)) }
-        }
-    }
-
-    func delete(_ id: String, ifRev: Int?, of conversation: String, _ call: Call) {
-        replace(id, of: conversation, call) {
-            (seen: Seen, message: PostgresMessage) throws(RequestError) in
-            let isAuthor = call.user?.isSameID(message.slot.author) ?? true
-            guard isAuthor || seen.isAdmin else {
-                throw RequestError(
-                    .forbidden, "id: only its author or an admin may delete a message")
-            }
-            if message.slot.isDeleted { return nil }
-            try message.encoded(in: conversation).check(ifRev: ifRev)
-            return Replacement(kind: "d", content: nil)
-        }
-    }
-
-    /// Reads a message, decides, and writes with compare-and-set; if the message changed meanwhile,
-    /// starts again.
-    private func replace(
-        _ id: String, of conversation: String, _ call: Call, tries: Int = 0,
-        decide: @escaping @Sendable (Seen, PostgresMessage) throws(RequestError) -> Replacement?
+    func write(
+        _ replacement: MessageReplacement, of seen: SeenMessage, in conversation: String,
+        _ call: Call, stale: @escaping @Sendable () -> Void
     ) {
-        look(id, in: conversation, call) { [self] result in
-            do throws(RequestError) {
-                let seen = try result.get()
-                guard let message = seen.message else { throw .noMessage }
-                guard let replacement = try decide(seen, message) else {
-                    let encoded = message.encoded(in: conversation)
-                    return finish(call, .success(.messages([encoded], isNew: false)))
-                }
-                write(replacement, of: message, seen, call) { [self] in
-                    guard tries < Self.tryLimit else { return finish(call, .failure(.stale)) }
-                    replace(id, of: conversation, call, tries: tries + 1, decide: decide)
-                }
-            } catch {
-                finish(call, .failure(error))
-            }
-        }
-    }
-
-    private func write(
-        _ replacement: Replacement, of message: PostgresMessage, _ seen: Seen, _ call: Call,
-        stale: @escaping @Sendable () -> Void
-    ) {
-        let conversation = seen.conversation
         var json = JSONWriter()
         json.beginObject()
         json.member("op", string: "replace")
         json.member("c", string: conversation)
-        json.member("id", string: message.slot.id)
+        json.member("id", string: seen.slot.id)
         json.member("epoch", string: seen.head.epoch)
         json.member("recordRev", int: seen.recordRev)
-        json.member("rev", int: message.slot.rev)
+        json.member("rev", int: seen.slot.rev)
         json.member("kind", string: replacement.kind)
         json.member("content", raw: replacement.content ?? RawJSON.null.bytes)
         json.endObject()
@@ -183,7 +112,8 @@ extension PostgresUpstream {
             finish(
                 call,
                 answer.flatMap { answer in
-                    Self.outcome(answer["message"].map { [$0] }, isNew: false, conversation)
+                    Self.outcome(
+                        answer["message"].map { [$0] }, of: answer, isNew: false, conversation)
                 }, in: conversation, behind: (try? answer.get())?["head"])
         }
     }

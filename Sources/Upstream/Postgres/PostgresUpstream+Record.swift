@@ -74,33 +74,21 @@ extension PostgresUpstream {
 
     // MARK: deleting
 
-    func deleteConversation(_ id: String, _ call: Call, tries: Int = 0) {
-        view(id, for: call, naming: []) { [self] result in
-            do throws(RequestError) {
-                let view = try result.get()
-                if let user = call.user, view.member(user)?.isAdmin != true {
-                    throw RequestError(.forbidden, "conversation: only its admins may delete it")
-                }
-                var json = JSONWriter()
-                json.beginObject()
-                json.member("op", string: "remove")
-                json.member("c", string: id)
-                json.member("epoch", string: view.head.epoch)
-                json.member("recordRev", int: view.recordRev)
-                json.endObject()
-                answers.pool.write(json.bytes, of: id) { [self] result in
-                    let answer = answers.checked(result, id)
-                    if case .success(let answer) = answer, answer.word == "stale" {
-                        guard tries < Self.tryLimit else {
-                            return finish(call, .failure(.stale))
-                        }
-                        return deleteConversation(id, call, tries: tries + 1)
-                    }
-                    finish(call, answer.map { _ in .done })
-                }
-            } catch {
-                finish(call, .failure(error))
-            }
+    func remove(
+        _ id: String, _ view: StoredConversation, _ call: Call,
+        stale: @escaping @Sendable () -> Void
+    ) {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("op", string: "remove")
+        json.member("c", string: id)
+        json.member("epoch", string: view.head.epoch)
+        json.member("recordRev", int: view.recordRev)
+        json.endObject()
+        answers.pool.write(json.bytes, of: id) { [self] result in
+            let answer = answers.checked(result, id)
+            if case .success(let answer) = answer, answer.word == "stale" { return stale() }
+            finish(call, answer.map { _ in .done })
         }
     }
 }

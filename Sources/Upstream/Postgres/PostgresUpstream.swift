@@ -26,6 +26,7 @@ package final class PostgresUpstream: SharedOrigin {
     private let links = PostgresLinks()
     private let troubles = Troubles()
     private let locks: PostgresLocks
+    private let refusals = PostgresRefusals()
     private let feed: PostgresFeed
     private let signals: PostgresSignals
     private let threads: PostgresThreads
@@ -46,6 +47,7 @@ package final class PostgresUpstream: SharedOrigin {
         let present = PresentLimits(limits)
         self.present = present
         let (pool, links, troubles) = (PostgresPool(options), links, troubles)
+        let refusals = refusals
         let locks = PostgresLocks(pool, limit: options.lockTimeout)
         self.locks = locks
         let deliver: @Sendable ([UpstreamOutput]) -> Void = { [outlet] in outlet.deliver($0) }
@@ -54,7 +56,7 @@ package final class PostgresUpstream: SharedOrigin {
         self.damage = damage
         answers = PostgresAnswers(pool, damage, troubles, notice: notice)
         let feed = PostgresFeed(
-            options, pool, links, deliver: deliver,
+            options, pool, links, outlet,
             damaged: { conversation, part in damage.found(part, of: conversation) })
         self.feed = feed
         history = PostgresHistory(options, answers, links, feed, outlet)
@@ -66,20 +68,21 @@ package final class PostgresUpstream: SharedOrigin {
             state.report { links.isOnline && signals.isCurrent }
         }
         let listener = PostgresListener(
-            options, links, troubles, feed, signals, limits: { present.value },
+            options, pool, links, troubles, feed, signals, limits: { present.value },
             notice: notice, report: report)
         look.set { [weak listener] in listener?.look() }
         let watch = PostgresWatch(options, links, notice: notice) { listener.look() }
         let workers = pool.wakeups.indices.map { number in
             PostgresWorker(
-                number, options, pool, links, troubles, locks, notice: notice,
+                number, options, pool, links, troubles, locks, refusals, notice: notice,
                 changed: { isStranger in
                     if isStranger { watch.hurry() }
                     listener.look()
                 })
         }
         threads = PostgresThreads(
-            pool, workers, listener, watch, PostgresTrimming(options, pool))
+            pool, workers, listener, watch, PostgresTrimming(options, pool),
+            PostgresLook(options, pool, troubles))
     }
 
     package func start(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) {
@@ -110,7 +113,7 @@ package final class PostgresUpstream: SharedOrigin {
                 + " that listens in a long transaction keeps it: end that one; when it is full no"
                 + " write is taken)"
         }
-        return troubles.first ?? damage.trouble
+        return troubles.first ?? damage.trouble ?? refusals.trouble
     }
 
     package var faults: UpstreamFaults {
@@ -122,15 +125,15 @@ package final class PostgresUpstream: SharedOrigin {
 
     // MARK: the feed
 
-    package func subscribe(_ conversation: String) { feed.subscribe(conversation.id) }
+    func subscribe(_ conversation: String) { feed.subscribe(conversation.id) }
 
-    package func unsubscribe(_ conversation: String) { feed.unsubscribe(conversation.id) }
+    func unsubscribe(_ conversation: String) { feed.unsubscribe(conversation.id) }
 
-    package func subscribeList(of user: String) { feed.subscribeList(user.id) }
+    func subscribeList(of user: String) { feed.subscribeList(user.id) }
 
-    package func unsubscribeList(of user: String) { feed.unsubscribeList(user.id) }
+    func unsubscribeList(of user: String) { feed.unsubscribeList(user.id) }
 
-    package func publish(_ event: FeedEvent) {
+    func publish(_ event: FeedEvent) {
         // Other events are notified by the transactions that write.
         guard case .typing(let conversation, let user, let state, let at) = event else { return }
         signals.typing(conversation, user, state, at: at)
@@ -138,7 +141,7 @@ package final class PostgresUpstream: SharedOrigin {
 
     package var reachesOthers: Bool { true }
 
-    package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {
+    func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {
         signals.disconnect(user, mayComeBack: mayComeBack) { [outlet] isTold in
             // After any error: a retry is harmless, even if the request was published.
             let fate: Result<Outcome, RequestError> =
@@ -174,7 +177,7 @@ package final class PostgresUpstream: SharedOrigin {
 
     func ask(_ query: HistoryQuery, token: UInt64) { history.ask(query, token: token) }
 
-    package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
+    func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
         history.forkEpoch(head, conversation: conversation, token: token)
     }
 
@@ -206,11 +209,13 @@ private struct PostgresThreads: Sendable {
     private let workers: [PostgresWorker]
     private let watch: PostgresWatch
     private let trimming: PostgresTrimming
+    private let look: PostgresLook
 
     init(
         _ pool: PostgresPool, _ workers: [PostgresWorker], _ listener: PostgresListener,
-        _ watch: PostgresWatch, _ trimming: PostgresTrimming
+        _ watch: PostgresWatch, _ trimming: PostgresTrimming, _ look: PostgresLook
     ) {
+        self.look = look
         self.pool = pool
         self.workers = workers
         self.listener = listener
@@ -223,9 +228,11 @@ private struct PostgresThreads: Sendable {
         listener.start()
         watch.start()
         trimming.start()
+        look.start()
     }
 
     func stop() {
+        look.stop()
         trimming.stop()
         pool.stop()
         for worker in workers { worker.wait() }

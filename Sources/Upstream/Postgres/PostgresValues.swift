@@ -113,6 +113,9 @@ extension StoredConversation {
 
 /// The reply of one of our database functions: a word, and what comes with it.
 struct PostgresAnswer: Sendable {
+    /// The SQLSTATE with which the server refused this job of a task alone.
+    var refusedWith: String? { word == "error" ? self["state"]?.string ?? "" : nil }
+
     let word: String
     let object: JSONObject
 

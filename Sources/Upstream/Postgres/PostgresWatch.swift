@@ -70,34 +70,36 @@ final class PostgresWatch: Sendable {
     private func verify() {
         guard let feed = links.feed else { return }
         let hosts = (try? options.address()).flatMap { try? PostgresHosts($0).all } ?? []
-        // One name may stand for several servers; libpq takes the first that will do.
         let asked: [PostgresHosts.Host?] = hosts.count > 1 ? hosts.map { $0 } : [nil]
+        var others: [(server: String, identity: PostgresIdentity)] = []
+        // Whether the feed's server may be one of those that the URL names.
+        var mayBeNamed = false
         for host in asked {
             guard let session = try? PostgresSession(options, at: host, isCancelled: { isEnded })
-            else { continue }
-            if session.identity == feed {
-                measureQueue(session)
+            else {
+                mayBeNamed = true
                 continue
             }
-            // Of several servers the newest counts; an older one than the feed's has been replaced
-            // by it. If the URL names one server, that is the origin, whatever its history: a
-            // restored one may be older.
-            let counts =
-                hosts.count <= 1
-                || session.identity.system == feed.system
-                    && (session.identity.timeline, session.identity.started)
-                        > (feed.timeline, feed.started)
-            guard counts, links.feed == feed else { continue }
-            links.condemn(
-                PostgresError(
-                    .stranger, doing: "listen to", on: "Postgres",
-                    seen: "\(session.connection.server) has taken over"
-                        + " (timeline \(session.identity.timeline))",
-                    detail: "the feed's server is another one, on timeline \(feed.timeline)"),
-                for: host)
-            look()
-            return
+            if session.identity == feed {
+                mayBeNamed = true
+                measureQueue(session)
+            } else {
+                others.append((session.connection.server, session.identity))
+            }
         }
+        // Of several servers the newest counts. Where the feed's is none of them, the URL says who
+        // is the origin, whatever its history: a restored one may be older.
+        let newest = others.first { other in
+            !others.contains { $0.identity.follows(other.identity) }
+                && (!mayBeNamed || other.identity.follows(feed))
+        }
+        guard let newest, links.feed == feed else { return }
+        links.condemn(
+            PostgresError(
+                .stranger, doing: "listen to", on: "Postgres",
+                seen: "\(newest.server) has taken over (timeline \(newest.identity.timeline))",
+                detail: "the feed's server is another one, on timeline \(feed.timeline)"))
+        look()
     }
 
     /// Measures the notification queue. The server first removes what nobody needs, which makes

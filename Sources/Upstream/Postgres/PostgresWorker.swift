@@ -19,6 +19,7 @@ final class PostgresWorker: @unchecked Sendable {
     /// feed.
     private let changed: @Sendable (_ isStranger: Bool) -> Void
     private let locks: PostgresLocks
+    private let refusals: PostgresRefusals
     private let queue: DispatchQueue
     private let reads: String
     private let writes: String
@@ -28,6 +29,7 @@ final class PostgresWorker: @unchecked Sendable {
     init(
         _ number: Int, _ options: PostgresOptions, _ pool: PostgresPool,
         _ links: PostgresLinks, _ troubles: Troubles, _ locks: PostgresLocks,
+        _ refusals: PostgresRefusals,
         notice: @escaping @Sendable (UpstreamNotice) -> Void,
         changed: @escaping @Sendable (Bool) -> Void
     ) {
@@ -37,6 +39,7 @@ final class PostgresWorker: @unchecked Sendable {
         self.links = links
         self.troubles = troubles
         self.locks = locks
+        self.refusals = refusals
         self.notice = notice
         self.changed = changed
         queue = DispatchQueue(label: "gapless.postgres.\(number)", qos: .userInitiated)
@@ -64,8 +67,14 @@ final class PostgresWorker: @unchecked Sendable {
         var backoff = Backoff(
             base: options.backoffBase, limit: min(options.backoffMax, Backoff.longest))
         while !pool.isFinished {
+            guard links.hasServer else {
+                // Why there is none is the listener's to say.
+                _ = troubles.isOver("connection \(number)")
+                rest(until: .now + Self.glance)
+                continue
+            }
             do throws(PostgresError) {
-                let session = try PostgresSession(options, at: links.pinned) {
+                let session = try PostgresSession(options, at: links.host) {
                     pool.expire(.now)
                     return pool.isFinished
                 }
@@ -74,16 +83,20 @@ final class PostgresWorker: @unchecked Sendable {
                 lost(error)
             }
             let until = ContinuousClock.now + backoff.failed()
-            while !pool.isFinished, ContinuousClock.now < until {
-                // When stopping, queued jobs don't wait for a server to come back.
-                let grace = pool.isStopped ? options.deadline : .zero
-                pool.expire(.now + grace)
-                let glance = ContinuousClock.now + .milliseconds(100)
-                _ = Wakeup.poll(nil, writing: false, wakeup, until: min(until, glance))
-            }
+            while !pool.isFinished, ContinuousClock.now < until { rest(until: until) }
         }
         links.worker(number, is: nil)
         _ = troubles.isOver("connection \(number)")
+    }
+
+    private static let glance = Duration.milliseconds(100)
+
+    /// Waits for a glance at most, without a connection.
+    private func rest(until moment: ContinuousClock.Instant) {
+        // When stopping, queued jobs don't wait for a server to come back.
+        let grace = pool.isStopped ? options.deadline : .zero
+        pool.expire(.now + grace)
+        _ = Wakeup.poll(nil, writing: false, wakeup, until: min(moment, .now + Self.glance))
     }
 
     private func lost(_ error: PostgresError) {
@@ -102,6 +115,8 @@ final class PostgresWorker: @unchecked Sendable {
         var nextProbe = ContinuousClock.now + options.deadline / 2
         var isKnown = false
         while !pool.isFinished {
+            // One is enough to ask with, and the listener needs a place.
+            if number > 0, links.isShutOut { return links.worker(number, is: nil) }
             try admit(session)
             if !isKnown {
                 isKnown = true
@@ -170,21 +185,36 @@ final class PostgresWorker: @unchecked Sendable {
                 return
             }
             let answers = rows.map { PostgresAnswer($0.first ?? nil) }
-            accepted(task, answers)
+            accepted(task, answers, session)
             pool.finish(
                 task, answers.map { $0.map { .success($0) } ?? .failure(.unreadable) })
         }
     }
 
     /// The server executed the task: earlier problems of its kind are over.
-    private func accepted(_ task: PostgresPool.Task, _ answers: [PostgresAnswer?]) {
-        switch task {
-        case .writes, .alone: troubles.takesWrites()
-        case .reads, .signals, .trim: _ = troubles.isOver(task.kind)
+    private func accepted(
+        _ task: PostgresPool.Task, _ answers: [PostgresAnswer?], _ session: PostgresSession
+    ) {
+        guard task.isWrite else {
+            _ = troubles.isOver(task.kind)
+            return
         }
-        guard task.isWrite else { return }
         let passed = zip(task.jobs, answers).filter { $1?.word != "locked" }
         locks.passed(passed.compactMap(\.0.conversation))
+        refusals.passed(passed.filter { $1?.word != "error" }.compactMap(\.0.conversation))
+        let refused = passed.filter { $1?.word == "error" }
+            .map { (job: $0, state: $1?["state"]?.string ?? "-") }
+        // The functions of an earlier schema take the server's state for that of one write.
+        if let state = refused.map(\.state).first(where: { $0.hasPrefix("25") }) {
+            return refuse(task, "refused", state, session)
+        }
+        troubles.takesWrites()
+        for (job, state) in refused {
+            guard let line = job.conversation.flatMap({ refusals.refused($0, state) }) else {
+                continue
+            }
+            notice(UpstreamNotice(.error, line))
+        }
     }
 
     /// Sends the task and waits for its transaction to end.
@@ -254,6 +284,11 @@ final class PostgresWorker: @unchecked Sendable {
         func end(_ error: RequestError) {
             pool.finish(task, task.jobs.map { _ in .failure(error) })
         }
+        // Who sends it again waits for the standby anew, since each write locks its conversation.
+        if refusal.isCommitted {
+            say(task, seen, refusal.state, session)
+            return end(.maybeOnlyHere)
+        }
         switch refusal.state.prefix(2) {
         case "55" where refusal.state == "55P03":
             if task.isWrite { for job in task.jobs { locks.blocked(job.conversation) } }
@@ -269,10 +304,18 @@ final class PostgresWorker: @unchecked Sendable {
             say(task, seen, refusal.state, session)
             return end(.unreadable)
         default:
-            say(task, seen, refusal.state, session)
-            if task.isWrite { troubles.refused(RefusedWrite(sqlState: refusal.state)) }
-            return end(.refusedForNow)
+            refuse(task, seen, refusal.state, session)
+            return end(refusal.state == "42501" ? .gatewayRefused : .refusedForNow)
         }
+    }
+
+    /// The server takes no work of this kind.
+    private func refuse(
+        _ task: PostgresPool.Task, _ seen: String, _ state: String, _ session: PostgresSession
+    ) {
+        say(task, seen, state, session)
+        guard task.isWrite, task.jobs.contains(where: { !$0.isLook }) else { return }
+        troubles.refused(RefusedWrite(sqlState: state))
     }
 
     private func say(
@@ -284,8 +327,9 @@ final class PostgresWorker: @unchecked Sendable {
 }
 
 extension RequestError {
-    fileprivate static let refusedForNow = RequestError(
-        .originUnavailable, "the origin refuses it for now", retry: .later)
+    /// It is committed, and a failover may lose it; sending it again waits for the standby anew.
+    fileprivate static let maybeOnlyHere = RequestError(
+        .originUnavailable, "the origin's standby may not have it", retry: .now)
 }
 
 extension RefusedWrite {

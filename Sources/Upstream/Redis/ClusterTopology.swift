@@ -17,10 +17,10 @@ final class ClusterTopology: Sendable {
     }
 
     private let options: RedisOptions
-    private let notice: @Sendable (RedisNotice) -> Void
+    private let notice: @Sendable (UpstreamNotice) -> Void
     private let state = Mutex(State())
 
-    init(_ options: RedisOptions, notice: @escaping @Sendable (RedisNotice) -> Void) {
+    init(_ options: RedisOptions, notice: @escaping @Sendable (UpstreamNotice) -> Void) {
         self.options = options
         self.notice = notice
     }

@@ -26,7 +26,7 @@ final class CommandLink: @unchecked Sendable {
     private let options: RedisOptions
     private let master: any MasterSource
     private let links: LinkPair
-    private let notice: @Sendable (RedisNotice) -> Void
+    private let notice: @Sendable (UpstreamNotice) -> Void
     /// Called when the link comes up, goes down, or finds another identity.
     private let changed: @Sendable () -> Void
     private let queue = DispatchQueue(label: "gapless.redis.commands", qos: .userInitiated)
@@ -44,7 +44,8 @@ final class CommandLink: @unchecked Sendable {
 
     init(
         _ options: RedisOptions, master: any MasterSource, links: LinkPair,
-        notice: @escaping @Sendable (RedisNotice) -> Void, changed: @escaping @Sendable () -> Void
+        notice: @escaping @Sendable (UpstreamNotice) -> Void,
+        changed: @escaping @Sendable () -> Void
     ) {
         self.options = options
         self.master = master
@@ -114,6 +115,7 @@ final class CommandLink: @unchecked Sendable {
         waiting.withLock { $0.isFinished = true }
         _ = links.isOver("commands")
         _ = links.isOver("eviction")
+        _ = links.isOver("server")
         expire(.now + options.deadline)
     }
 
@@ -141,7 +143,7 @@ final class CommandLink: @unchecked Sendable {
         links.commandsClosed(isDemoted: error.code == .notMaster)
         changed()
         if let line = links.line("commands", error.description) {
-            notice(RedisNotice(.error, line))
+            notice(UpstreamNotice(.error, line))
         }
         server.identity = nil
         while let job = inFlight.popFirst() { finish(job, .failure(.fateUnknown)) }
@@ -208,7 +210,7 @@ final class CommandLink: @unchecked Sendable {
         repliedAt = .now
         found(session.identity, askedAt)
         if links.isOver("commands") {
-            notice(RedisNotice(.info, "commands go to Redis at \(session.connection.address)"))
+            notice(UpstreamNotice(.info, "commands go to Redis at \(session.connection.address)"))
         }
         retries.succeeded()
     }
@@ -220,7 +222,7 @@ final class CommandLink: @unchecked Sendable {
             origin.id != identity.origin
         {
             notice(
-                RedisNotice(
+                UpstreamNotice(
                     .error,
                     "Redis has lost its data: it was emptied, came back without it, or another"
                         + " server answers there (another id lies beside it; clients forget what"
@@ -312,7 +314,16 @@ final class CommandLink: @unchecked Sendable {
             _ = links.isOver("eviction")
             return
         }
-        if let line = links.line("eviction", trouble) { notice(RedisNotice(.error, line)) }
+        if let line = links.line("eviction", trouble) { notice(UpstreamNotice(.error, line)) }
+    }
+
+    /// Logs, and shows in health, that the server refuses writes; its next answer ends that.
+    private func attempted(_ reply: RedisReply, on address: RedisOptions.Address) {
+        guard reply.errorCode != nil else { return links.accepts() }
+        let error = RedisError(.refused, doing: "try a write on", on: "\(address)", reply)
+        if let line = links.line("server", error.description) {
+            notice(UpstreamNotice(.error, line))
+        }
     }
 
     /// Checks the connection: that it is alive, that the server is still the master, and that the
@@ -326,22 +337,22 @@ final class CommandLink: @unchecked Sendable {
         ]
         let scan = memory.question
         if let scan { commands.append(scan) }
-        // Changes nothing, but is refused like a write.
-        let tries = links.refusesWrites && !options.isCluster
-        if tries {
-            commands.append(
-                .words([Array("SETRANGE".utf8), origin, Array("0".utf8), []]))
-        }
+        let channel = Array("\(options.prefix)\(key)".utf8)
+        commands.append(
+            .script(
+                .attempt, keys: options.isCluster ? [] : [origin],
+                arguments: [options.publishing, channel]))
         let process = session.identity.process
+        let address = session.connection.address
         let askedAt = ContinuousClock.now
         let job = CommandJob(commands, until: .now + options.deadline) { result in
             guard case .success(let replies) = result else { return }
+            self.attempted(replies[replies.count - 1], on: address)
             // The server is alive, but can't tell its identity now.
             if replies[0].errorCode.map(RedisReply.signsOfLife.contains) == true { return }
             let info = RedisInfo(replies[0])
             if scan != nil { self.memory.take(replies[2]) }
             self.judge(info)
-            if tries, replies.last?.errorCode == nil { self.links.takesWrites() }
             guard info["role"] == "master" else { return self.rejection = .noMaster }
             // The key is migrating to another node; that says nothing about this one.
             let isUnknown = replies[1].errorCode != nil

@@ -99,8 +99,8 @@ struct CommandJob {
 /// piece at a time. In each, users take turns, and a user's jobs keep their order. A value of its
 /// owner, limited in jobs and in bytes.
 struct CommandQueue {
-    /// The most jobs queued or in flight; a user's short jobs may take no more than what is free
-    /// beside them. At some 30 µs each it is a third of a second of a server's work; beyond it a
+    /// The most jobs queued or in flight; a user's may take no more than what is free beside them.
+    /// At some 30 µs each it is a third of a second of a server's work; beyond it a
     /// refusal instead of a wait.
     static let jobLimit = 10_000
 
@@ -123,10 +123,8 @@ struct CommandQueue {
     /// What the last piece of a long job cost, less what short jobs have had since: they go first
     /// until they have had as much, since large pieces fill the link's window by themselves.
     private var debt = 0
-    /// Jobs queued or in flight.
-    private(set) var count = 0
-    /// Their bytes.
-    private(set) var bytes = 0
+    /// Of the jobs queued or in flight.
+    private var room = SharedRoom(jobs: jobLimit, bytes: byteLimit)
     /// A lower bound of the queued jobs' deadlines; nil if none is queued.
     private(set) var deadline: ContinuousClock.Instant?
 
@@ -135,9 +133,7 @@ struct CommandQueue {
     mutating func add(_ job: CommandJob) -> Bool {
         var job = job
         job.limit(to: pieceCount)
-        guard count < Self.jobLimit, bytes < Self.byteLimit,
-            (job.isLong ? long : short).hasRoom(for: job.payer, of: Self.jobLimit)
-        else { return false }
+        guard room.hasRoom(for: job.payer) else { return false }
         begin(job)
         if job.isLong {
             long.append(job, for: job.payer, cost: job.cost)
@@ -149,10 +145,12 @@ struct CommandQueue {
     }
 
     /// Counts a job that bypasses the queue.
-    mutating func begin(_ job: CommandJob) {
-        count += 1
-        bytes += job.size
-    }
+    mutating func begin(_ job: CommandJob) { room.enter(job.payer, bytes: job.size) }
+
+    /// Jobs queued or in flight.
+    var count: Int { room.count }
+    /// Their bytes.
+    var bytes: Int { room.bytes }
 
     /// Queues a long job for its next piece.
     mutating func putBack(_ job: CommandJob) {
@@ -167,10 +165,7 @@ struct CommandQueue {
     }
 
     /// Stops counting the job.
-    mutating func end(_ job: CommandJob) {
-        count -= 1
-        bytes -= job.size
-    }
+    mutating func end(_ job: CommandJob) { room.leave(job.payer, bytes: job.size) }
 
     /// The job whose next piece is sent beside these.
     mutating func next(beside inFlight: JobsInFlight) -> CommandJob? {

@@ -43,13 +43,13 @@ final class DisconnectWatch: Sendable {
 
     private let keys: RedisKeys
     private let publishing: [UInt8]
-    private let notice: @Sendable (RedisNotice) -> Void
+    private let notice: @Sendable (UpstreamNotice) -> Void
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
     private let began = ContinuousClock.now
     private let state = Mutex(State())
 
     init(
-        _ options: RedisOptions, notice: @escaping @Sendable (RedisNotice) -> Void,
+        _ options: RedisOptions, notice: @escaping @Sendable (UpstreamNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void
     ) {
         keys = RedisKeys(options)
@@ -101,7 +101,7 @@ final class DisconnectWatch: Sendable {
     /// Takes an event of the feed.
     func heard(_ event: [UInt8]) {
         guard let entry = RedisEvent.disconnect(event) else {
-            return notice(RedisNotice(.warning, "an event of the feed can't be read"))
+            return notice(UpstreamNotice(.warning, "an event of the feed can't be read"))
         }
         act(on: [entry], since: nil)
     }
@@ -162,7 +162,7 @@ final class DisconnectWatch: Sendable {
             return state.refusal != code
         }
         guard isNews else { return }
-        notice(RedisNotice(.error, "read whom to disconnect from Redis: refused (\(code))"))
+        notice(UpstreamNotice(.error, "read whom to disconnect from Redis: refused (\(code))"))
     }
 
     /// It could not be read: it is read again in a while, or at once beside the next feed.

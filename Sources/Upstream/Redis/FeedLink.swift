@@ -32,7 +32,7 @@ final class FeedLink: @unchecked Sendable {
 
     /// Who hears of the link, on its thread.
     struct Listener: Sendable {
-        let notice: @Sendable (RedisNotice) -> Void
+        let notice: @Sendable (UpstreamNotice) -> Void
         let deliver: @Sendable ([UpstreamOutput]) -> Void
         /// The links' state may have changed.
         let report: @Sendable () -> Void
@@ -145,7 +145,7 @@ final class FeedLink: @unchecked Sendable {
         }
         links.feedClosed()
         if let line = links.line("feed", error.description) {
-            listener.notice(RedisNotice(.error, line))
+            listener.notice(UpstreamNotice(.error, line))
         }
         if generation > 0 {
             listener.deliver([.lapsed(generation: generation)])
@@ -206,7 +206,7 @@ final class FeedLink: @unchecked Sendable {
         links.feedHeard(at: .now)
         if links.isOver("feed") {
             listener.notice(
-                RedisNotice(.info, "the feed comes from Redis at \(session.connection.address)"))
+                UpstreamNotice(.info, "the feed comes from Redis at \(session.connection.address)"))
         }
         retries.succeeded()
         ping.begin()
@@ -342,7 +342,7 @@ final class FeedLink: @unchecked Sendable {
         guard let events = RedisEvent.decode(event, of: topic) else {
             // A newer gateway may send unknown events. Their changes leave a gap in the numbers,
             // which is then fetched.
-            listener.notice(RedisNotice(.warning, "an event of the feed can't be read"))
+            listener.notice(UpstreamNotice(.warning, "an event of the feed can't be read"))
             return []
         }
         return events.map(UpstreamOutput.feed)

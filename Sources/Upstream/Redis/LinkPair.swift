@@ -1,99 +1,5 @@
 import Synchronization
 
-/// Numbers of generations, which only rise; all shards of an upstream share one counter.
-final class Generations: Sendable {
-    private let last = Atomic<Int>(0)
-
-    func next() -> Int { last.add(1, ordering: .relaxed).newValue }
-}
-
-/// Present problems by subject, for health, and for the log, which names each once.
-final class Troubles: Sendable {
-    private struct Trouble {
-        let text: String
-        var toldAt: ContinuousClock.Instant
-        /// Repeats since it was logged.
-        var count = 0
-    }
-
-    /// How often a lasting problem is logged again.
-    static let minute = Duration.seconds(60)
-
-    private let all = Mutex<[String: Trouble]>([:])
-    private let seen = Mutex(UpstreamFaults())
-    private let refusing = Atomic(false)
-    private let refusingReads = Atomic(false)
-    let damagedLogs = DamagedLogs()
-
-    /// The counters.
-    var faults: UpstreamFaults { seen.withLock { $0 } }
-
-    func gave(_ reason: NewEpochReason) {
-        seen.withLock { $0.newEpochs[reason, default: 0] += 1 }
-    }
-
-    /// The server refused a write.
-    func refused(_ kind: RefusedWrite) {
-        seen.withLock { $0.refusedWrites[kind, default: 0] += 1 }
-        // These are the server's state, and don't depend on the caller or the command.
-        if [.oom, .misconf, .noreplicas].contains(kind) {
-            refusing.store(true, ordering: .relaxed)
-        }
-    }
-
-    /// The server answered a question with an error.
-    /// - Returns: as `line`.
-    func refusedRead(_ text: String) -> String? {
-        refusingReads.store(true, ordering: .relaxed)
-        return line("reads", text)
-    }
-
-    /// The server answers questions.
-    func takesReads() {
-        guard refusingReads.load(ordering: .relaxed) else { return }
-        refusingReads.store(false, ordering: .relaxed)
-        _ = isOver("reads")
-    }
-
-    /// Whether the server refuses writes, as far as is known.
-    var isRefusing: Bool { refusing.load(ordering: .relaxed) }
-
-    /// The server accepts writes.
-    func takesWrites() {
-        refusing.store(false, ordering: .relaxed)
-        _ = isOver("writes")
-    }
-
-    /// Removes a problem.
-    /// - Returns: whether it was there.
-    func isOver(_ what: String) -> Bool { all.withLock { $0.removeValue(forKey: what) != nil } }
-
-    /// Records a problem.
-    ///
-    /// - Returns: the line to log, if the problem is new, or was logged a minute ago or earlier.
-    func line(
-        _ what: String, _ text: String, at now: ContinuousClock.Instant = .now
-    ) -> String? {
-        all.withLock { all in
-            guard var trouble = all[what], trouble.text == text else {
-                all[what] = Trouble(text: text, toldAt: now)
-                return text
-            }
-            trouble.count += 1
-            defer { all[what] = trouble }
-            guard now - trouble.toldAt >= Self.minute else { return nil }
-            let count = trouble.count
-            (trouble.toldAt, trouble.count) = (now, 0)
-            return "\(text) (still so, \(count) times since it was last told)"
-        }
-    }
-
-    var first: String? {
-        all.withLock { $0.min { $0.key < $1.key }?.value.text }
-            ?? damagedLogs.trouble
-    }
-}
-
 /// The state of a shard's two links, shared by their threads: which server each is connected to,
 /// and which generation of the feed that makes. Nothing is called while its lock is held.
 final class LinkPair: Sendable {
@@ -195,11 +101,11 @@ final class LinkPair: Sendable {
         return upAt.map { $0 > tried } ?? false
     }
 
-    /// Whether the server refuses writes, as far as is known.
-    var refusesWrites: Bool { troubles.isRefusing }
-
-    /// The server accepts writes again.
-    func takesWrites() { troubles.takesWrites() }
+    /// The server would accept a write now, and its user has all rights that it needs.
+    func accepts() {
+        _ = isOver("server")
+        _ = troubles.isOver("server")
+    }
 
     /// Records, for health, why a link is down.
     ///
@@ -219,6 +125,8 @@ protocol MasterSource: Sendable {
     func master(at now: ContinuousClock.Instant) -> RedisOptions.Address?
     /// The key, without the prefix, of the random id that lies beside the data.
     func origin() -> String
+    /// Whether who knows the master may still answer for the first time; a link waits for that.
+    func isUndecided(at now: ContinuousClock.Instant) -> Bool
     /// Why there is no master; nil if there may be one.
     var trouble: String? { get }
     func start()
@@ -227,6 +135,8 @@ protocol MasterSource: Sendable {
 
 extension MasterSource {
     func origin() -> String { "origin" }
+
+    func isUndecided(at now: ContinuousClock.Instant) -> Bool { false }
 
     var trouble: String? { nil }
 }

@@ -29,6 +29,8 @@ final class ListMender: Sendable {
         let user: String
         /// Whether a key of another type is removed.
         var clears = false
+        /// Whether the log of its departures begins anew, which knew of more than the list had.
+        var renewsLog = false
         /// Called at the end with the number of conversations; nil if nobody waits.
         var waiting: Completion?
     }
@@ -48,12 +50,12 @@ final class ListMender: Sendable {
     /// A pattern for the `members` keys of all conversations.
     let pattern: [UInt8]
     let queue = DispatchQueue(label: "gapless.redis.lists")
-    private let notice: @Sendable (RedisNotice) -> Void
+    private let notice: @Sendable (UpstreamNotice) -> Void
     private let state = Mutex(State())
     /// Whether there are damaged lists: a fast check without the lock.
     private let areThere = Atomic(false)
 
-    init(_ options: RedisOptions, notice: @escaping @Sendable (RedisNotice) -> Void) {
+    init(_ options: RedisOptions, notice: @escaping @Sendable (UpstreamNotice) -> Void) {
         keys = RedisKeys(options)
         pattern = options.pattern(of: "{*}:members")
         self.notice = notice
@@ -79,7 +81,7 @@ final class ListMender: Sendable {
             if isNews || need.waiting != nil { state.needs.append(need) }
             return isNews
         }
-        if isNews { notice(RedisNotice(.error, Self.text(need.user))) }
+        if isNews { notice(UpstreamNotice(.error, Self.text(need.user))) }
         begin()
     }
 
@@ -95,7 +97,7 @@ final class ListMender: Sendable {
             areThere.store(!state.cut.isEmpty, ordering: .relaxed)
             return wasCut
         }
-        if wasCut { notice(RedisNotice(.info, "the list of user \(user) is whole again")) }
+        if wasCut { notice(UpstreamNotice(.info, "the list of user \(user) is whole again")) }
     }
 
     private static func text(_ user: String) -> String {
@@ -295,9 +297,27 @@ final class ListWalk: Sendable {
             // for a sign of loss.
             let logs = self.needs.map {
                 RedisCommand.script(
-                    .depart, keys: self.keys.departures(of: $0.user), arguments: [Random.bytes(8)])
+                    .depart, keys: self.keys.departures(of: $0.user),
+                    arguments: [Random.bytes(8), [], Random.bytes(8), Array("0".utf8)])
             }
-            self.send(logs, or: fail) { _ in then(counts) }
+            self.endLogs(or: fail) { self.send(logs, or: fail) { _ in then(counts) } }
+        }
+    }
+
+    /// Ends the logs that begin anew: without its newest place a log is none.
+    private func endLogs(or fail: @escaping @Sendable (RequestError) -> Void, then: @escaping Step)
+    {
+        let ends = needs.filter(\.renewsLog).map {
+            RedisCommand.words([
+                Array("HDEL".utf8), keys.departures(of: $0.user)[0], Array("seq".utf8),
+            ])
+        }
+        guard !ends.isEmpty else { return then() }
+        Payer.$current.withValue(.gateway) {
+            servers.send(ends) { result in
+                if case .failure(let error) = result { return fail(error) }
+                then()
+            }
         }
     }
 

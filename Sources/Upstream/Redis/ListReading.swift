@@ -41,6 +41,9 @@ struct ListReading: Sendable {
     var isKnown: Bool
     /// The conversations that left the list since the reader's place.
     var gone: [String]
+    /// Conversations whose entries are there though the user does not take part: one that left, is
+    /// about to join, or whose join was lost.
+    var out: [String] = []
     /// Whether every departure that the list reflects is at or below `place`.
     var isPlaceExact = true
 
@@ -65,16 +68,17 @@ struct ListReading: Sendable {
     /// The changes since the token: entries that differ, and ids that left; nil if that can't be
     /// told.
     func news(since token: ListPlaceToken) -> (entries: [ListEntry], removed: [String])? {
-        guard isKnown, place != nil else { return nil }
+        guard isKnown else { return nil }
+        let now = digest(like: token.digest)
         let present = Set(entries.map { Array($0.id.utf8) })
         var removed: Set<[UInt8]> = []
-        for id in gone where !present.contains(Array(id.utf8)) { removed.insert(Array(id.utf8)) }
-        // With fewer, a departure is missing from the log, or a part of the list is lost.
-        guard entries.count + removed.count >= token.digest.count else { return nil }
-        let now = digest(like: token.digest)
-        return (
-            entries.filter { now.differs(from: token.digest, at: $0.id) },
-            removed.map { String(decoding: $0, as: UTF8.self) }.sorted()
-        )
+        let lost = out.filter { now.differs(from: token.digest, at: $0) }
+        for id in gone + lost where !present.contains(Array(id.utf8)) {
+            removed.insert(Array(id.utf8))
+        }
+        let left = removed.map { String(decoding: $0, as: UTF8.self) }.sorted()
+        // Otherwise a departure is missing from the log, or a part of the list is lost.
+        guard token.digest.isExplained(by: now, left) else { return nil }
+        return (entries.filter { now.differs(from: token.digest, at: $0.id) }, left)
     }
 }

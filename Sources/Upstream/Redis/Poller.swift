@@ -25,7 +25,7 @@ final class Poller: Sendable {
 
     let address: RedisOptions.Address
     private let options: RedisOptions
-    private let notice: @Sendable (RedisNotice) -> Void
+    private let notice: @Sendable (UpstreamNotice) -> Void
     private let question: Question
     private let queue: DispatchQueue
     private let wakeup = Wakeup()
@@ -33,7 +33,7 @@ final class Poller: Sendable {
 
     init(
         _ address: RedisOptions.Address, _ options: RedisOptions,
-        notice: @escaping @Sendable (RedisNotice) -> Void, question: @escaping Question
+        notice: @escaping @Sendable (UpstreamNotice) -> Void, question: @escaping Question
     ) {
         self.address = address
         self.options = options
@@ -88,7 +88,7 @@ final class Poller: Sendable {
                     state.hasAsked = true
                     return state.trouble != error.description
                 }
-                if isNews { notice(RedisNotice(.warning, error.description)) }
+                if isNews { notice(UpstreamNotice(.warning, error.description)) }
                 wait(for: backoff.failed())
             }
         }

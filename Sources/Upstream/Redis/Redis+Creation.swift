@@ -51,7 +51,7 @@ extension Redis {
         let fields = fields.created(by: call.user)
         do throws(RequestError) {
             let said = try Description(fields).new(within: limits)
-            let members = try membership(of: fields)
+            let members = try MembershipChange(of: fields, within: limits)
             let id = id ?? newID()
             guard isDistinct else {
                 let decided = RecordDecision(
@@ -84,25 +84,6 @@ extension Redis {
             case .failure(.noConversation): self.finish(call, .failure(.conversationOfOthers))
             case .failure(let error): self.finish(call, .failure(error))
             }
-        }
-    }
-
-    func insertPut(_ id: String, _ fields: ConversationFields, _ call: Call) {
-        do throws(RequestError) {
-            // A missing conversation has no rev to compare.
-            if fields.ifRev != nil { throw .noConversation }
-            let said = try Description(put: fields).new(within: limits)
-            let members = try membership(of: fields)
-            let decided = RecordDecision(said, members: members, people: nil, createdBy: nil)
-            write(decided, of: id, call) { result in
-                // Another PUT was faster: now it is a change.
-                if case .failure(.conversationTaken) = result {
-                    return self.put(id, fields, call)
-                }
-                self.finish(call, result)
-            }
-        } catch {
-            finish(call, .failure(error))
         }
     }
 

@@ -72,22 +72,14 @@ extension Redis {
 
     // MARK: deleting
 
-    func deleteConversation(_ id: String, _ call: Call, tries: Int = 0) {
-        view(id, for: call, naming: nil) { result in
-            do throws(RequestError) {
-                let view = try result.get()
-                if let user = call.user, view.member(user)?.isAdmin != true {
-                    throw RequestError(.forbidden, "conversation: only its admins may delete it")
-                }
-                self.scripts.servers.send(view.users.map { self.lists.entry(of: $0, id) }) {
-                    result in
-                    switch result {
-                    case .failure(let error): self.finish(call, .failure(error))
-                    case .success(let entries): self.remove(id, view, entries, call, tries)
-                    }
-                }
-            } catch {
-                self.finish(call, .failure(error))
+    func remove(
+        _ id: String, _ view: StoredConversation, _ call: Call,
+        stale: @escaping @Sendable () -> Void
+    ) {
+        scripts.servers.send(view.users.map { lists.entry(of: $0, id) }) { result in
+            switch result {
+            case .failure(let error): self.finish(call, .failure(error))
+            case .success(let entries): self.remove(id, view, entries, call, stale: stale)
             }
         }
     }
@@ -95,17 +87,13 @@ extension Redis {
     /// - Parameter entries: the participants' list entries.
     private func remove(
         _ id: String, _ view: StoredConversation, _ entries: [RedisReply], _ call: Call,
-        _ tries: Int
+        stale: @escaping @Sendable () -> Void
     ) {
         let texts = [view.head.epoch, String(view.recordRev)].map { Array($0.utf8) }
         scripts.run(.remove, of: id, texts + [RedisEvent.pack(view.users)]) { result in
             switch result {
             case .failure(let error): self.finish(call, .failure(error))
-            case .success(let answer) where answer.word == "stale":
-                guard tries < Self.tryLimit else {
-                    return self.finish(call, .failure(.stale))
-                }
-                self.deleteConversation(id, call, tries: tries + 1)
+            case .success(let answer) where answer.word == "stale": stale()
             case .success(let answer):
                 self.lists.takeOff(id, view.users, entries)
                 self.lists.tell(view.users, id, isIn: false)
@@ -128,4 +116,47 @@ extension RequestError {
     /// The record changed while the change was decided.
     static let stale = RequestError(
         .originUnavailable, "the conversation changes too fast", retry: .now)
+}
+
+extension RecordDecision {
+    /// The arguments of the script `record`, after those of every publishing script.
+    func arguments(viewer: String?) -> [[UInt8]] {
+        let stored = [UInt8](object: unknown)
+        // An empty title is a title too.
+        let titled = title.map { Array("=\($0)".utf8) } ?? []
+        let saying = [titled, metadata.bytes, stored]
+        let described =
+            isWhole
+            ? RedisEvent.describe(saying, users: users, admins: admins, removed: leaving)
+            : RedisEvent.describe(
+                saying, count: people, admins: admins, removed: leaving, joined: joining)
+        let ruling = Set(admins.map(\.id))
+        var arguments = [epoch, recordRev, Random.hex(8)].map { Array($0.utf8) }
+        arguments += [Random.bytes(8), Array((viewer ?? "").utf8), titled, metadata.bytes, stored]
+        arguments += [Array(String(admins.count).utf8), Array(distinct.utf8), Array(creator.utf8)]
+        arguments.append(described)
+        arguments.append(Array((mends ? "1" : "0").utf8))
+        arguments.append(Array((isWhole ? RedisEvent.record : RedisEvent.change).utf8))
+        arguments.append(RedisEvent.pack(admins))
+        arguments.append(Array(String(written.count).utf8))
+        for member in written {
+            let isAdmin = ruling.contains(member.user.id)
+            arguments += [
+                Array(member.user.utf8), Array((isAdmin ? "1" : "0").utf8),
+                Array(member.joined.utf8), member.fields,
+            ]
+        }
+        return arguments + leaving.map { Array($0.utf8) }
+    }
+}
+
+extension [UInt8] {
+    /// The text of an object with these members.
+    fileprivate init(object members: [JSONMember]) {
+        var json = JSONWriter()
+        json.beginObject()
+        for member in members { json.member(member) }
+        json.endObject()
+        self = json.bytes
+    }
 }

@@ -36,7 +36,7 @@ package final class Redis: SharedOrigin {
     ///   - notice: called with log lines, on threads of the upstream's own.
     package init(
         _ options: RedisOptions, limits: LogLimits = LogLimits(),
-        notice: @escaping @Sendable (RedisNotice) -> Void = { _ in }
+        notice: @escaping @Sendable (UpstreamNotice) -> Void = { _ in }
     ) {
         present = PresentLimits(limits)
         let deliver: @Sendable ([UpstreamOutput]) -> Void = { [outlet] in outlet.deliver($0) }
@@ -52,7 +52,7 @@ package final class Redis: SharedOrigin {
 
     private static func servers(
         _ options: RedisOptions, _ troubles: Troubles, _ watch: DisconnectWatch,
-        notice: @escaping @Sendable (RedisNotice) -> Void,
+        notice: @escaping @Sendable (UpstreamNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void
     ) -> any RedisServers {
         if options.isCluster {
@@ -103,19 +103,19 @@ package final class Redis: SharedOrigin {
 
     // MARK: the feed
 
-    package func subscribe(_ conversation: String) {
+    func subscribe(_ conversation: String) {
         scripts.servers.want(.conversation(conversation.id), true)
     }
 
-    package func unsubscribe(_ conversation: String) {
+    func unsubscribe(_ conversation: String) {
         scripts.servers.want(.conversation(conversation.id), false)
     }
 
-    package func subscribeList(of user: String) { scripts.servers.want(.list(user.id), true) }
+    func subscribeList(of user: String) { scripts.servers.want(.list(user.id), true) }
 
-    package func unsubscribeList(of user: String) { scripts.servers.want(.list(user.id), false) }
+    func unsubscribeList(of user: String) { scripts.servers.want(.list(user.id), false) }
 
-    package func publish(_ event: FeedEvent) {
+    func publish(_ event: FeedEvent) {
         // Other events are published by the scripts that write.
         guard case .typing(let conversation, let user, let state, let at) = event else { return }
         let told = RedisEvent.typing(user, state, at: at)
@@ -125,7 +125,7 @@ package final class Redis: SharedOrigin {
 
     package var reachesOthers: Bool { true }
 
-    package func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {
+    func disconnect(_ user: String, mayComeBack: Bool, token: UInt64) {
         watch.tell(user, mayComeBack: mayComeBack) { result in
             let answer = result.flatMap { self.scripts.read($0[0], .disconnect, "") }
             // After any error: a retry is harmless, even if the request was published.
@@ -140,7 +140,7 @@ package final class Redis: SharedOrigin {
         scripts.servers.together { take(calls) }
     }
 
-    package func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
+    func forkEpoch(_ head: Head, conversation: String, token: UInt64) {
         history.forkEpoch(head, conversation: conversation, token: token)
     }
 
@@ -156,5 +156,7 @@ extension RequestError {
     static let gatewayRefused = RequestError(
         .originUnavailable, "the origin refuses the gateway: its user lacks a right",
         retry: .later)
+    static let refusedForNow = RequestError(
+        .originUnavailable, "the origin refuses it for now", retry: .later)
     static let unreadable = RequestError(.internal, "what is stored can't be read")
 }

@@ -30,7 +30,7 @@ final class RedisCluster: RedisServers {
     private let troubles: Troubles
     private let watch: DisconnectWatch
     private let generations = Generations()
-    private let notice: @Sendable (RedisNotice) -> Void
+    private let notice: @Sendable (UpstreamNotice) -> Void
     private let deliver: @Sendable ([UpstreamOutput]) -> Void
     private let state: StateReport
     private let servers = Mutex(Servers())
@@ -39,7 +39,7 @@ final class RedisCluster: RedisServers {
 
     init(
         _ options: RedisOptions, _ troubles: Troubles, _ watch: DisconnectWatch,
-        notice: @escaping @Sendable (RedisNotice) -> Void,
+        notice: @escaping @Sendable (UpstreamNotice) -> Void,
         deliver: @escaping @Sendable ([UpstreamOutput]) -> Void
     ) {
         self.options = options

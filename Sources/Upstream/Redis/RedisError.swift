@@ -41,16 +41,3 @@ package struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         self.description = description
     }
 }
-
-/// A log line for the operator.
-package struct RedisNotice: Sendable, Hashable {
-    package enum Level: Sendable, Hashable { case info, warning, error }
-
-    package let level: Level
-    package let text: String
-
-    init(_ level: Level, _ text: String) {
-        self.level = level
-        self.text = text
-    }
-}

@@ -107,7 +107,7 @@ package enum RedisEvent {
         guard let epoch = parts.text(), let floor = parts.place(), let newest = parts.place() else {
             return nil
         }
-        var events: [FeedEvent] = []
+        var changes: [(type: DeltaType, message: EncodedMessage, head: Head)] = []
         while let kind = parts.text() {
             guard let seq = parts.place(), let mark = parts.part(),
                 let slot = parts.part().flatMap({ StoredMessage($0) })
@@ -117,9 +117,13 @@ package enum RedisEvent {
                 epoch: epoch, seq: type == .inserted ? seq : newest, rev: slot.rev,
                 mark: Hexadecimal.text(Array(mark)), floor: floor)
             let message = slot.encoded(conversation: conversation, seq: seq)
-            events.append(.message(conversation: conversation, type, message, head: head))
+            changes.append((type, message, head))
         }
-        return events
+        var after = parts.markBehind
+        return changes.map { type, message, head in
+            defer { after = head.mark }
+            return .message(conversation: conversation, type, message, head: head, after: after)
+        }
     }
 
     private static func record(
@@ -156,7 +160,7 @@ package enum RedisEvent {
             epoch: epoch, seq: seq, rev: rev, mark: Hexadecimal.text(Array(mark)), floor: floor)
         return .record(
             record, head: head, removed: texts(removed), joined: joined.map(texts) ?? [],
-            isNew: isNew == "1")
+            isNew: isNew == "1", after: parts.markBehind)
     }
 
     /// Reads parts from the front; each call takes one, nil at the end.
@@ -165,6 +169,17 @@ package enum RedisEvent {
         private var at = 0
 
         init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        /// The mark before the event's first change, which stands behind the parts: `~` and the
+        /// mark, or `~` alone where the log begins. Earlier versions don't write it, and don't read
+        /// it, since it is no part; nil there.
+        var markBehind: String? {
+            let rest = bytes[at...]
+            guard rest.first == UInt8(ascii: "~"), rest.count == 1 || rest.count == 9 else {
+                return nil
+            }
+            return Hexadecimal.text(Array(rest.dropFirst()))
+        }
 
         mutating func part() -> ArraySlice<UInt8>? {
             guard let colon = bytes[at...].firstIndex(of: UInt8(ascii: ":")),

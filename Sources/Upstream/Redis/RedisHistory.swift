@@ -17,7 +17,9 @@ final class RedisHistory: Sendable {
         self.outlet = outlet
     }
 
-    func ask(_ query: HistoryQuery, token: UInt64) {
+    func ask(_ query: HistoryQuery, token: UInt64) { ask(query, token, having: nil) }
+
+    private func ask(_ query: HistoryQuery, _ token: UInt64, having head: Head?) {
         let question = question(token, about: query.topics)
         let answer: @Sendable (Result<HistoryAnswer, RequestError>) -> Void = { result in
             self.answer(question, result)
@@ -26,7 +28,7 @@ final class RedisHistory: Sendable {
         case .conversation(let id, let reader):
             // A follower of the log (no reader) needs all members; a reply lists them only if they
             // are few.
-            scripts.view(id, with: reader, naming: reader.map { _ in [] }) { result in
+            scripts.view(id, with: reader, naming: reader.map { _ in [] }, having: head) { result in
                 answer(result.map { .conversation($0.shown) })
             }
         case .conversations(let user, let limit, let cursor):
@@ -47,19 +49,20 @@ final class RedisHistory: Sendable {
                             .map { .success(.message($0)) } ?? .failure(.unreadable)
                     })
             }
-        case .page(let id, let request): page(id, request, then: answer)
+        case .page(let id, let request): page(id, request, having: head, then: answer)
         case .changes(let id, let since, let mark, let limit, let recordAbove):
             let question = ChangesQuestion(
                 conversation: id, since: since, mark: mark, limit: limit, recordAbove: recordAbove)
-            changes(question, then: answer)
+            changes(question, having: head, then: answer)
         case .heads(let ids): heads(ids, then: answer)
         case .participants(let id, let request):
             participants(id, request) { answer($0.map { .participants($0) }) }
+        case .provided(let head, let query): ask(query, token, having: head)
         }
     }
 
     private func page(
-        _ id: String, _ request: PageRequest,
+        _ id: String, _ request: PageRequest, having head: Head?,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         let order = request.order
@@ -72,7 +75,7 @@ final class RedisHistory: Sendable {
             case .time(let moment): texts += ["time", String(moment.milliseconds)]
             }
         }
-        scripts.run(.page, of: id, texts.map { Array($0.utf8) }) { result in
+        scripts.run(.page, of: id, texts.map { Array($0.utf8) }, having: head) { result in
             answer(
                 result.flatMap { read in
                     if read.word == "missing" {
@@ -103,7 +106,7 @@ final class RedisHistory: Sendable {
     }
 
     private func changes(
-        _ question: ChangesQuestion,
+        _ question: ChangesQuestion, having head: Head?,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         let texts = [
@@ -114,7 +117,8 @@ final class RedisHistory: Sendable {
         let bytes = question.mark.map { Hexadecimal.bytes($0) ?? Array($0.utf8) } ?? []
         let above = Array((question.recordAbove.map(String.init) ?? "").utf8)
         let id = question.conversation
-        scripts.run(.changes, of: id, texts.map { Array($0.utf8) } + [bytes, above]) { result in
+        let arguments = texts.map { Array($0.utf8) } + [bytes, above]
+        scripts.run(.changes, of: id, arguments, having: head) { result in
             answer(
                 result.flatMap { read in
                     if read.word == "conflict" {
@@ -122,7 +126,6 @@ final class RedisHistory: Sendable {
                         return .failure(RequestError(.conflict, text))
                     }
                     guard let head = Head(read[1]), let upTo = read[4].place,
-                        let mark = read[6].bytes,
                         let messages = Self.messages(read[2], of: id)
                     else { return .failure(.unreadable) }
                     let slot = read[3].elements
@@ -132,7 +135,6 @@ final class RedisHistory: Sendable {
                         .changes(
                             Changes(
                                 messages: messages, record: record, head: head, upTo: upTo,
-                                mark: mark.isEmpty ? nil : Hexadecimal.text(mark),
                                 more: read[5].int == 1)))
                 })
         }
@@ -177,6 +179,7 @@ final class RedisHistory: Sendable {
                 guard let head = Head(answer[1]) else { return .failure(.unreadable) }
                 if let reason = answer[2].string.flatMap(NewEpochReason.init) {
                     self.scripts.noteNewEpoch(of: conversation, reason)
+                    self.lists.enterAgain(conversation)
                 }
                 return .success(.heads([conversation.id: head]))
             }
@@ -223,6 +226,7 @@ extension HistoryQuery {
             .listed(let user):
             [.list(user.id)]
         case .heads(let ids): ids.map { .conversation($0.id) }
+        case .provided(_, let query): query.topics
         }
     }
 }

@@ -34,6 +34,11 @@ struct RedisKeys: Sendable {
         return Self.parts.map { name + $0 }
     }
 
+    /// The key of the participants.
+    func members(of conversation: String) -> [UInt8] {
+        name(of: conversation) + Array(":members".utf8)
+    }
+
     /// The key where a repair keeps the old `ids` while it runs.
     func kept(of conversation: String) -> [UInt8] {
         name(of: conversation) + Array(":repair".utf8)

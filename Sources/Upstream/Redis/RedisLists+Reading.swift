@@ -29,6 +29,15 @@ struct ListedEntries: Sendable {
 
     /// Whether entries are missing.
     var isCut: Bool { tag != nil && all.count < count }
+
+    /// Stands for exactly these entries.
+    var print: [UInt8] {
+        let sum = all.reduce(UInt64(0)) { sum, entry in
+            let hash = CollectionOfOne(0).fnv1a(after: entry.id.utf8.fnv1a())
+            return sum &+ entry.madeAt.fnv1a(after: hash).mixed
+        }
+        return Array(String(sum, radix: 16).utf8)
+    }
 }
 
 /// Reads lists, and detects damaged ones.
@@ -39,6 +48,10 @@ extension RedisLists {
         var place: (seq: Int, mark: [UInt8])?
         var isKnown = false
         var gone: [String] = []
+        /// Of the list as it was read now.
+        var print: [UInt8]
+        /// Whether the newest place stands for it, too.
+        var isPlaced = false
     }
 
     /// Whether a list and its log of departures agree.
@@ -70,7 +83,7 @@ extension RedisLists {
                     switch agreement {
                     case .whole:
                         self.mender.isWhole(user)
-                        self.open(roster, of: user) { log in
+                        self.open(roster, listed.print, of: user) { log in
                             self.look(at: listed.all, of: user, log, then: then)
                         }
                     case .isAnother where !isAgain:
@@ -164,10 +177,12 @@ extension RedisLists {
     /// The log of departures, as read. A missing one is created; if that fails, the list is read
     /// all the same, and its token is of no use.
     private func open(
-        _ roster: RedisScripts.Answer, of user: String, then: @escaping @Sendable (OpenList) -> Void
+        _ roster: RedisScripts.Answer, _ print: [UInt8], of user: String,
+        then: @escaping @Sendable (OpenList) -> Void
     ) {
-        var log = OpenList(now: roster[1].int ?? 0)
+        var log = OpenList(now: roster[1].int ?? 0, print: print)
         guard roster.word == "fresh" else {
+            log.isPlaced = roster[7].bytes == print
             if let seq = roster[2].place { log.place = (seq, roster[3].bytes ?? []) }
             log.isKnown = roster[4].int == 1
             log.gone = roster[5].elements.compactMap { Self.departed($0.bytes ?? []) }
@@ -176,10 +191,11 @@ extension RedisLists {
         if roster[2].int ?? 0 > 0 {
             scripts.say("the log of what left the list of a user was damaged; it begins anew")
         }
-        depart([], from: user) { [log] result in
+        depart([], from: user, print, readAt: 0) { [log] result in
             var log = log
             if case .success(let answer) = result, let seq = answer[2].place {
                 log.place = (seq, answer[3].bytes ?? [])
+                log.isPlaced = true
             }
             then(log)
         }

@@ -60,10 +60,16 @@ final class RedisLists: Sendable {
             switch result {
             case .failure(let error): then(.failure(error))
             case .success(let reading):
+                let news = token.flatMap { reading.news(since: $0) }
+                if news == nil, reading.isKnown, self.scripts.options.isCluster {
+                    // Its log is of another node, and says that nothing else left.
+                    self.mender.mend(ListMender.Need(user: user, renewsLog: true))
+                    return then(.failure(.listIsCut))
+                }
                 // A conversation takes at least 512 bytes.
-                guard let token, let news = reading.news(since: token),
-                    news.entries.count <= self.scripts.options.bytes / 512
-                else { return self.begin(reading, of: user, limit: limit, then: then) }
+                guard let news, news.entries.count <= self.scripts.options.bytes / 512 else {
+                    return self.begin(reading, of: user, limit: limit, then: then)
+                }
                 self.views(news.entries, of: user) { result in
                     switch result {
                     case .failure(let error): then(.failure(error))
@@ -142,32 +148,37 @@ final class RedisLists: Sendable {
                 self.forget(strays, of: user, ifOlderThan: log.now - Self.day)
                 let reading = ListReading(
                     entries: entries.sorted { $0.place.stands(before: $1.place) },
-                    place: log.place, isKnown: log.isKnown, gone: log.gone)
-                self.note(left, of: user, reading, then: then)
+                    place: log.place, isKnown: log.isKnown, gone: log.gone,
+                    out: strays.map(\.id))
+                self.note(left, of: user, log, reading, then: then)
             } catch {
                 then(.failure(error))
             }
         }
     }
 
-    /// Enters departures that were found in the log. If that fails, the next reader finds them
-    /// again.
+    /// Enters in the log what was found: departures, and other entries than the reading before. If
+    /// that fails, the next reader finds them again.
     private func note(
-        _ left: [String], of user: String, _ reading: ListReading,
+        _ left: [String], of user: String, _ log: OpenList, _ reading: ListReading,
         then: @escaping @Sendable (Result<ListReading, RequestError>) -> Void
     ) {
-        guard !left.isEmpty, let place = reading.place else { return then(.success(reading)) }
-        depart(left, from: user) { result in
+        guard !left.isEmpty || !log.isPlaced, let place = reading.place else {
+            return then(.success(reading))
+        }
+        depart(left, from: user, log.print, readAt: place.seq) { result in
             var reading = reading
             reading.isPlaceExact = false
+            // No place stands for these entries, so the next token can't be proved.
+            if !log.isPlaced { reading.place = nil }
             guard case .success(let answer) = result else {
                 reading.gone += left.compactMap { Self.departed(Array($0.utf8)) }
                 return then(.success(reading))
             }
             // Departures that were in the log already concern older tokens only.
             reading.gone += answer[4].elements.compactMap { Self.departed($0.bytes ?? []) }
-            // The newest place is one that was read only if nothing else was entered meanwhile.
-            if answer[1].int == place.seq, let seq = answer[2].place {
+            // What others entered meanwhile may be in the reading still.
+            if answer[1].int == 0, let seq = answer[2].place {
                 reading.place = (seq, answer[3].bytes ?? [])
                 reading.isPlaceExact = true
             }
@@ -198,6 +209,41 @@ final class RedisLists: Sendable {
         return .script(.enter, keys: [scripts.keys.list(of: user)], arguments: arguments)
     }
 
+    /// Enters a conversation that lost its end in the lists of all who take part, and tells their
+    /// watchers: in a cluster the lists lie elsewhere and may have gone on, so that one which the
+    /// conversation lost the departure from lacks it.
+    /// - Parameter cursor: of a walk through the members.
+    func enterAgain(_ conversation: String, from cursor: [UInt8] = Array("0".utf8)) {
+        guard scripts.options.isCluster else { return }
+        let members = scripts.keys.members(of: conversation)
+        let step = RedisCommand.words([
+            Array("HSCAN".utf8), members, cursor, Array("COUNT".utf8), Array("500".utf8),
+        ])
+        Payer.$current.withValue(.gateway) {
+            scripts.servers.send([step]) { result in
+                guard case .success(let replies) = result, let next = replies[0].elements.first,
+                    let found = replies[0].elements.last?.elements
+                else { return }
+                let users = stride(from: 0, to: found.count, by: 2).compactMap { found[$0].bytes }
+                    // The tag of the log, and what is counted, begin with a tab.
+                    .filter { $0.first != UInt8(ascii: "\t") }
+                    .map { String(decoding: $0, as: UTF8.self) }
+                self.enter(conversation, users)
+                guard let next = next.bytes, next != Array("0".utf8) else { return }
+                self.enterAgain(conversation, from: next)
+            }
+        }
+    }
+
+    private func enter(_ conversation: String, _ users: [String]) {
+        scripts.servers.send(users.map { entering($0, conversation) }) { result in
+            guard case .success(let entered) = result else { return }
+            self.noteTags(entered[...], of: users) { _ in
+                self.tell(users, conversation, isIn: true)
+            }
+        }
+    }
+
     /// The command that reads an entry's time, to recognize the entry later.
     func entry(of user: String, _ conversation: String) -> RedisCommand {
         .words([Array("ZSCORE".utf8), scripts.keys.list(of: user), Array(conversation.utf8)])
@@ -222,17 +268,24 @@ final class RedisLists: Sendable {
         }
     }
 
-    func departing(_ departures: [[UInt8]], from user: String) -> RedisCommand {
-        var arguments = [Random.bytes(8)]
+    /// - Parameters:
+    ///   - print: of the list as it was read; empty if it was not.
+    ///   - place: at which it was read.
+    func departing(
+        _ departures: [[UInt8]], from user: String, _ print: [UInt8] = [], readAt place: Int = 0
+    ) -> RedisCommand {
+        var arguments = [Random.bytes(8), print, Random.bytes(8), Array(String(place).utf8)]
         for departure in departures { arguments += [Random.bytes(8), departure] }
         return .script(.depart, keys: scripts.keys.departures(of: user), arguments: arguments)
     }
 
     func depart(
-        _ departures: [String], from user: String,
+        _ departures: [String], from user: String, _ print: [UInt8], readAt place: Int,
         then: @escaping @Sendable (Result<RedisScripts.Answer, RequestError>) -> Void
     ) {
-        scripts.servers.send([departing(departures.map { Array($0.utf8) }, from: user)]) { result in
+        let command = departing(
+            departures.map { Array($0.utf8) }, from: user, print, readAt: place)
+        scripts.servers.send([command]) { result in
             then(result.flatMap { self.scripts.read($0[0], .depart, "a list") })
         }
     }

@@ -7,13 +7,13 @@ extension RedisReply {
     /// texts name commands, limits and settings, nothing that a user wrote.
     package var refusal: String? {
         guard let code = errorCode, case .error(let text) = self else { return nil }
-        let words = text.dropFirst(code.count).drop { $0 == " " }
+        let words = text.drop { $0 != " " }.drop { $0 == " " }
         let said = words.prefix(Self.shown).filter { !$0.isNewline }
         guard let remedy = Self.remedy(code, said) else {
             return "refused (\(code))" + (said.isEmpty ? "" : ": \(said)")
         }
         let end = said.isEmpty || said.hasSuffix(".") ? "" : "."
-        return "refused (\(code)): \(said)\(end) To do: \(remedy)"
+        return "refused (\(code)): \(said)\(end)\(UpstreamFaults.toDo)\(remedy)"
     }
 
     private static func remedy(_ code: String, _ said: String) -> String? {
@@ -22,7 +22,7 @@ extension RedisReply {
         case "OOM": "raise its maxmemory, or keep less (upstream.redis.retain)"
         case "NOREPLICAS": "bring its replicas back (min-replicas-to-write)"
         case "READONLY": "name the master, by upstream.redis.url or upstream.redis.sentinels"
-        case "NOPERM": "give its user the rights that deployment.md names (ACL SETUSER)"
+        case "NOPERM": "give its user the rights that security.md names (ACL SETUSER)"
         case "NOAUTH", "WRONGPASS":
             "correct upstream.redis.password_file, or user and password in upstream.redis.url"
         case "LOADING": "wait: it reads its file"

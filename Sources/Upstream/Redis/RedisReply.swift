@@ -74,9 +74,28 @@ package enum RedisReply: Sendable, Hashable {
         "MISCONF", "OOM", "LOADING", "BUSY", "NOREPLICAS", "MASTERDOWN",
     ]
 
-    /// The code of an error: `NOSCRIPT`, `OOM`, …
+    /// Error codes of the server's state and of its user's rights. They don't depend on what is
+    /// asked, and `RedisScript.attempt` shows when they are over.
+    static let serverWide: Set<String> = signsOfLife.union([
+        "READONLY", "CLUSTERDOWN", "NOPERM", "NOAUTH",
+    ])
+
+    /// How servers begin to say, inside a script, that their user lacks a right.
+    private static let lackingRights = [
+        "The user executing the script can't", "ACL failure in script",
+    ]
+
+    /// The code of an error: `NOSCRIPT`, `OOM`, …. A right that a script lacked is `NOPERM`, as it
+    /// is outside of scripts.
     package var errorCode: String? {
         guard case .error(let text) = self else { return nil }
+        if Self.lackingRights.contains(where: text.contains) { return "NOPERM" }
         return String(text.prefix { $0 != " " })
+    }
+
+    /// Whether a script failed at a value that it read, and no refusal of the server ended it.
+    var isStumble: Bool {
+        guard case .error(let text) = self else { return false }
+        return text.contains("user_script:") && text.contains(": attempt to ")
     }
 }

@@ -6,10 +6,15 @@
 /// before its name is the list's tag; its score counts the other entries.
 ///
 /// The log of departures (what left the list) is three keys in one slot: `meta` (`seq` the newest
-/// place, `base` the first with a mark, `gone` the number kept, `list` the tag of the list),
-/// `marks` (8 random bytes for each place from `base` on; those of place 0 are of the log itself)
-/// and `gone` (the conversation, a tab and what identifies the departure, by place). A log that was
-/// lost, or whose keys contradict each other, starts again under new marks.
+/// place, `base` the first with a mark, `gone` the number kept, `list` the tag of the list, `print`
+/// of the list as it was read last), `marks` (8 random bytes for each place from `base` on; those
+/// of place 0 are of the log itself) and `gone` (the conversation, a tab and what identifies the
+/// departure, by place). A log that was lost, or whose keys contradict each other, starts again
+/// under new marks.
+///
+/// Joins have places, too, without being written there by those who join, who may be of an earlier
+/// version: a reading that finds other entries than the reading before takes a place for them. So a
+/// log that still has the place and the mark of a reading was not put back to before its entries.
 extension RedisScript {
     /// The scores of tags begin here, above every time.
     static let tagMoment = 1 << 52
@@ -168,13 +173,19 @@ extension RedisScript {
             'GETRANGE', MARKS, (place - log.base) * 8, (place - log.base) * 8 + 7)
         end
         local function int(n) return string.format('%.0f', n) end
+        -- Whether all that left since a place is kept.
+        local function keeps(log, place)
+          if log.gone < 10000 then return true end
+          local first = redis.call('ZRANGE', GONE, 0, 0, 'WITHSCORES')
+          return place >= first[2] - 1
+        end
 
         """
 
     /// Arguments: a place and its mark. Replies with the clock, in milliseconds, the newest place
-    /// with its mark, whether the given place is of this log and near enough, what left since, and
-    /// the tag of the list; or `fresh`, with whether something of a log is there, and the tag, if
-    /// there is no log.
+    /// with its mark, whether the given place is of this log and near enough, what left since, the
+    /// tag of the list, and the print of what was read of it last; or `fresh`, with whether
+    /// something of a log is there, and the tag, if there is no log.
     static let rosterBody = """
         local time = redis.call('TIME')
         local now = time[1] * 1000
@@ -192,34 +203,46 @@ extension RedisScript {
         end
         local place = tonumber(ARGV[1])
         local isKnown = place and place <= log.seq and place >= log.base
-          and log.seq - place <= 10000 and markAt(log, place) == ARGV[2]
+          and keeps(log, place) and markAt(log, place) == ARGV[2]
         local gone = {}
         if isKnown then
           gone = redis.call('ZRANGEBYSCORE', GONE, '(' .. int(place), '+inf')
         end
-        return {'done', now, log.seq, markAt(log, log.seq), isKnown and 1 or 0, gone, tag}
+        local print = redis.call('HGET', META, 'print') or ''
+        return {'done', now, log.seq, markAt(log, log.seq), isKnown and 1 or 0, gone, tag, print}
         """
 
-    /// Arguments: the mark for a new log, then a mark and the departure for each. Departures that
-    /// are there already are not written again. Replies with the previous newest place, the newest
-    /// one with its mark, and the departures written.
+    /// Arguments: the mark for a new log, the print of the list (empty if it was not read) and the
+    /// mark of a place for it, the place at which the list was read, then a mark and the departure
+    /// for each. Departures that are there already are not written again. Replies with how many
+    /// others entered since the list was read, the newest place with its mark, and the departures
+    /// written.
     static let departBody = """
         local log = open()
+        local others = 0
         if not log then
           local tag = redis.call('TYPE', META).ok == 'hash' and redis.call('HGET', META, 'list')
           for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
           if tag then redis.call('HSET', META, 'list', tag) end
           redis.call('SET', MARKS, ARGV[1])
+          redis.call('HSET', META, 'print', ARGV[2])
           log = {seq = 0, base = 0, gone = 0}
+        else
+          others = redis.call('ZCOUNT', GONE, '(' .. ARGV[4], '+inf')
         end
-        local before, written = log.seq, {}
-        for at = 2, #ARGV, 2 do
+        local written = {}
+        for at = 5, #ARGV, 2 do
           if not redis.call('ZSCORE', GONE, ARGV[at + 1]) then
             log.seq, log.gone = log.seq + 1, log.gone + 1
             redis.call('ZADD', GONE, int(log.seq), ARGV[at + 1])
             redis.call('APPEND', MARKS, ARGV[at])
             written[#written + 1] = ARGV[at + 1]
           end
+        end
+        if ARGV[2] ~= '' and redis.call('HGET', META, 'print') ~= ARGV[2] then
+          log.seq = log.seq + 1
+          redis.call('APPEND', MARKS, ARGV[3])
+          redis.call('HSET', META, 'print', ARGV[2])
         end
         if log.gone > 10000 then
           redis.call('ZREMRANGEBYRANK', GONE, 0, log.gone - 10001)
@@ -233,6 +256,6 @@ extension RedisScript {
         end
         redis.call(
           'HSET', META, 'seq', int(log.seq), 'base', int(log.base), 'gone', int(log.gone))
-        return {'done', before, log.seq, markAt(log, log.seq), written}
+        return {'done', others, log.seq, markAt(log, log.seq), written}
         """
 }

@@ -98,8 +98,7 @@ extension RedisScript {
 
     /// Arguments: bytes, limit, since, whether there is a mark, mark, a rev (may be empty) above
     /// which the record is added too. Replies with the slots that changed after `since`, smallest
-    /// rev first, the record as a view; the next `since`, and its mark, which is empty if it was
-    /// trimmed.
+    /// rev first, the record as a view; the next `since`.
     static let changesBody = """
         local bytes, limit, since = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
         local log = open()
@@ -130,8 +129,7 @@ extension RedisScript {
         if above and tonumber(redis.call('ZSCORE', CHANGES, '0') or 0) > above then
           record = show(log, '')
         end
-        local mark = upTo > log.base and markAt(log, upTo) or ''
-        return {'done', head(log), messages, record, upTo, more and 1 or 0, mark}
+        return {'done', head(log), messages, record, upTo, more and 1 or 0}
         """
 
     /// Arguments: bytes, limit, order, then for `before`, `after` and `around` the kind of anchor

@@ -34,6 +34,7 @@ extension RedisScript {
           end
         end
         local time, sent, told, new = math.max(present, log.activity), {}, {''}, 0
+        local after = newest(log)
         for n = 1, count do
           local id, _, author, hash, mark, content =
             unpack(ARGV, 6 + (n - 1) * size, 11 + (n - 1) * size)
@@ -63,7 +64,7 @@ extension RedisScript {
           save(log)
           seal(log)
           told[1] = table.concat(addParts({}, 'messages', log.epoch, log.floor, log.seq))
-          publish(told)
+          publish(told, '', after)
         end
         return {'done', head(log), new, sent}
         """
@@ -160,6 +161,7 @@ extension RedisScript {
         if edited == '' and gone == '0' then
           redis.call('HSETNX', TRIMMED, '\\t\\t' .. slot, rev)
         end
+        local after = newest(log)
         advance(log, slot, mark)
         local place, isDeleted = tonumber(slot), '0'
         if kind == 'u' then
@@ -183,7 +185,9 @@ extension RedisScript {
         redis.call('HSET', MESSAGES, slot, value)
         save(log)
         seal(log)
-        publish(addParts({}, 'messages', log.epoch, log.floor, log.seq, kind, slot, mark, value))
+        local event =
+          addParts({}, 'messages', log.epoch, log.floor, log.seq, kind, slot, mark, value)
+        publish(event, '', after)
         return {'done', head(log), 0, {{place, value}}}
         """
 
@@ -216,6 +220,7 @@ extension RedisScript {
         local times = redis.call('HMGET', META, 'createdAt', 'updatedAt', 'places')
         local updated = math.max(now(), tonumber(times[2]) or 0)
         local created, places = tonumber(times[1]) or updated, tonumber(times[3]) or 0
+        local after = newest(log)
         advance(log, '0', mark)
         log.record, log.activity = log.rev, math.max(updated, log.activity)
         -- Whoever leaves or joins has read what they wrote themselves, and no more. Of a log of
@@ -271,7 +276,7 @@ extension RedisScript {
         seal(log)
         local event = addParts(
           {}, word, log.epoch, log.floor, log.seq, log.rev, mark, isNew, created, updated)
-        publish(event, described)
+        publish(event, described, after)
         return show(log, viewer, {})
         """
 

@@ -36,11 +36,28 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, forkEpoch
     case look, view, page, changes, message, head, listed, people
     case enter, forget, adopt, vouch, relist, seek, roster, depart
-    case claim, disconnect, disconnects, expiring, repair
+    case claim, disconnect, disconnects, expiring, repair, attempt
+
+    /// What Redis runs.
+    var text: String {
+        let isAttempt = self == .attempt
+        return isWrite || isAttempt
+            ? Self.permitted(source, calls: calls, tells: tells || isAttempt) : source
+    }
+
+    /// The commands that the script may call, but for the publishing one. An attempt calls none: it
+    /// shows whether the server would refuse any write.
+    private var calls: Set<String> {
+        guard self != .attempt else {
+            let writes = Self.allCases.filter(\.isWrite)
+            return writes.reduce(into: []) { $0.formUnion($1.calls) }
+        }
+        return Set(source.matches(of: /redis\.call\(\s*'([A-Z]+)'/).map { String($0.1) })
+    }
 
     /// Redis refuses scripts with `#!lua` before they start while it is out of memory, a replica,
     /// or can't write its file; scripts without it would stop half-way.
-    var text: String {
+    private var source: String {
         switch self {
         case .append: "#!lua\n" + Self.whole + Self.writing + Self.trimming + Self.appendBody
         case .replace: "#!lua\n" + Self.whole + Self.writing + Self.replaceBody
@@ -51,9 +68,10 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .read: "#!lua\n" + Self.whole + Self.writing + Self.showing + Self.readBody
         case .forkEpoch: "#!lua flags=allow-oom\n" + Self.whole + Self.forkEpochBody
         case .look: Self.reading(Self.guarding + Self.lookBody)
-        case .view: Self.reading(Self.showing + Self.viewBody)
-        case .page: Self.reading(Self.guarding + Self.pageBody)
-        case .changes: Self.reading(Self.guarding + Self.showing + Self.changesBody)
+        case .view: Self.reading(Self.proving + Self.showing + Self.viewBody)
+        case .page: Self.reading(Self.guarding + Self.proving + Self.pageBody)
+        case .changes:
+            Self.reading(Self.guarding + Self.proving + Self.showing + Self.changesBody)
         case .message: Self.reading(Self.guarding + Self.messageBody)
         case .head: Self.reading(Self.guarding + Self.headBody)
         case .listed: Self.reading(Self.guarding + Self.showing + Self.listedBody)
@@ -67,6 +85,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .roster: Self.readOnly + Self.departures + Self.rosterBody
         case .depart: "#!lua flags=allow-oom\n" + Self.departures + Self.departBody
         case .claim: "#!lua\n" + Self.claimBody
+        case .attempt: "#!lua\nreturn {'done'}"
         case .disconnect: "#!lua flags=allow-oom\n" + Self.disconnectBody
         case .disconnects: Self.readOnly + Self.disconnectsBody
         case .expiring: Self.everywhere + Self.expiringBody
@@ -83,10 +102,14 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
             .vouch, .relist, .depart, .claim, .disconnect, .repair:
             true
         case .look, .view, .page, .changes, .message, .head, .listed, .people, .seek, .roster,
-            .disconnects, .expiring:
+            .disconnects, .expiring, .attempt:
             false
         }
     }
+
+    /// Whether the script answers only for a log that has a change: its first two arguments are the
+    /// rev and the mark, or empty.
+    var proves: Bool { self == .view || self == .page || self == .changes }
 
     /// Whether the script publishes to the feed, and so takes the publishing command and channel.
     var tells: Bool {
@@ -94,7 +117,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         case .append, .replace, .record, .remove, .read, .disconnect: true
         case .forkEpoch, .enter, .forget, .adopt, .vouch, .relist, .seek, .depart, .claim, .repair,
             .look, .view, .page, .changes, .message, .head, .listed, .people, .roster,
-            .disconnects, .expiring:
+            .disconnects, .expiring, .attempt:
             false
         }
     }
@@ -110,9 +133,27 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         // Of the steps of a repair, the last one shows it.
         case .repair: answer.word == "whole" || Head(answer[1]) != nil
         case .enter, .forget, .adopt, .vouch, .relist, .seek, .roster, .depart, .claim,
-            .disconnect, .disconnects, .expiring:
+            .disconnect, .disconnects, .expiring, .attempt:
             false
         }
+    }
+
+    /// A script whose user lacks a right would stop half-way too: Redis judges each command when it
+    /// is called. So one that writes asks about all of its commands before it calls the first.
+    private static func permitted(_ source: String, calls: Set<String>, tells: Bool) -> String {
+        let head = source.prefix { $0 != "\n" }
+        let telling = "not redis.acl_check_cmd(ARGV[1], ARGV[2], '') and ARGV[1]"
+        return """
+            \(head)
+            do
+              local missing = \(tells ? telling : "nil")
+              for name in ('\(calls.sorted().joined(separator: " "))'):gmatch('%u+') do
+                if not redis.acl_check_cmd(name) then missing = name end
+              end
+              if missing then return redis.error_reply('NOPERM its user may not ' .. missing) end
+            end
+            \(source.dropFirst(head.count + 1))
+            """
     }
 
     private static let readOnly = "#!lua flags=no-writes,allow-oom\n"
@@ -287,6 +328,17 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
 
         """
 
+    /// A log without the change that its asker has seen, or without the mark of it, may be another
+    /// branch, and is not answered.
+    private static let proving = """
+        do
+          local rev, mark = table.remove(ARGV, 1), table.remove(ARGV, 1)
+          local log = rev ~= '' and open()
+          if log and not has(log, tonumber(rev), mark) then return {'lost'} end
+        end
+
+        """
+
     /// Shared by scripts that write. The server's clock is the clock of all gateways.
     private static let writing = """
         local function now()
@@ -339,8 +391,16 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
           return event
         end
 
-        local function publish(event, rest)
-          redis.call(ARGV[1], ARGV[2], table.concat(event) .. (rest or ''))
+        local function publish(event, rest, after)
+          local trailer = after and '~' .. after or ''
+          redis.call(ARGV[1], ARGV[2], table.concat(event) .. (rest or '') .. trailer)
+        end
+
+        -- The mark before the next change, for its event: it proves to a follower that the change
+        -- continues the log that it knows.
+        local function newest(log)
+          if log.rev == 0 then return '' end
+          return log.rev > log.base and markAt(log, log.rev) or nil
         end
 
         """

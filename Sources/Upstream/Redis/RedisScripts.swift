@@ -1,4 +1,5 @@
 import Chat
+import Crypto
 import Ports
 import Wire
 
@@ -10,11 +11,11 @@ final class RedisScripts: Sendable {
     let servers: any RedisServers
     private let troubles: Troubles
     private let outlet: Outlet
-    private let notice: @Sendable (RedisNotice) -> Void
+    private let notice: @Sendable (UpstreamNotice) -> Void
 
     init(
         _ options: RedisOptions, _ servers: any RedisServers, _ troubles: Troubles,
-        _ outlet: Outlet, notice: @escaping @Sendable (RedisNotice) -> Void
+        _ outlet: Outlet, notice: @escaping @Sendable (UpstreamNotice) -> Void
     ) {
         self.options = options
         keys = RedisKeys(options)
@@ -33,19 +34,31 @@ final class RedisScripts: Sendable {
     }
 
     /// Runs a script of one conversation; `then` is called on the link's thread.
+    ///
+    /// - Parameter head: a change that the log must have, for a script that `proves`; a log that
+    ///   lacks it is a `conflict`.
     func run(
         _ script: RedisScript, of conversation: String, _ arguments: [[UInt8]],
-        then: @escaping @Sendable (Result<Answer, RequestError>) -> Void
+        having head: Head? = nil, then: @escaping @Sendable (Result<Answer, RequestError>) -> Void
     ) {
-        servers.send([command(script, of: conversation, arguments)]) { result in
+        servers.send([command(script, of: conversation, arguments, having: head)]) { result in
             then(result.flatMap { self.read($0[0], script, conversation) })
         }
     }
 
+    /// The arguments of a script that `proves`. A mark that is not hexadecimal is not ours.
+    private static func proof(_ head: Head?) -> [[UInt8]] {
+        guard let head else { return [[], []] }
+        return [
+            Array(String(head.rev).utf8), Hexadecimal.bytes(head.mark) ?? Array(head.mark.utf8),
+        ]
+    }
+
     func command(
-        _ script: RedisScript, of conversation: String, _ arguments: [[UInt8]]
+        _ script: RedisScript, of conversation: String, _ arguments: [[UInt8]],
+        having head: Head? = nil
     ) -> RedisCommand {
-        var all = arguments
+        var all = script.proves ? Self.proof(head) + arguments : arguments
         if script.tells {
             all = [options.publishing, keys.channel(of: conversation)] + arguments
         }
@@ -60,17 +73,18 @@ final class RedisScripts: Sendable {
         let answer = Answer(word: reply.elements.first?.string ?? "", parts: reply.elements)
         switch answer.word {
         case "absent": return .failure(.noConversation)
+        case "lost": return .failure(RequestError(.conflict, "this log has no such change"))
         case "damaged":
             let part = answer[1].string?.split(separator: ":").last.map(String.init) ?? "key"
             if let text = troubles.damagedLogs.add(conversation, part) {
-                notice(RedisNotice(.error, text))
+                notice(UpstreamNotice(.error, text))
             }
             outlet.deliver([.damaged(conversation: conversation, part: part)])
             return .failure(.damaged(part))
         default:
             if script.shows(answer), troubles.damagedLogs.remove(conversation) {
                 let text = "the log of conversation \(conversation) is whole again"
-                notice(RedisNotice(.info, text))
+                notice(UpstreamNotice(.info, text))
                 outlet.deliver([.damaged(conversation: conversation, part: nil)])
             }
             if script.isWrite { troubles.takesWrites() } else { troubles.takesReads() }
@@ -82,10 +96,12 @@ final class RedisScripts: Sendable {
         _ reply: RedisReply, _ code: String, _ script: RedisScript
     ) -> RequestError {
         let text = "run \(script.rawValue) on Redis: \(reply.refusal ?? code)"
-        if script.isWrite {
-            say(text)
+        if RedisReply.serverWide.contains(code) {
+            say(text, of: "server")
+        } else if script.isWrite {
+            say(text, of: "writes")
         } else if let line = troubles.refusedRead(text) {
-            notice(RedisNotice(.error, line))
+            notice(UpstreamNotice(.error, line))
         }
         if script.isWrite { troubles.refused(RefusedWrite(rawValue: code.lowercased()) ?? .other) }
         switch code {
@@ -96,23 +112,24 @@ final class RedisScripts: Sendable {
         // The types of all other keys are checked before they are used.
         case "WRONGTYPE": return .damagedKey
         default:
-            return .unreadable
+            return reply.isStumble ? .unreadable : .refusedForNow
         }
     }
 
-    /// Logs a problem with writes, without repeats.
-    func say(_ text: String) {
-        if let line = troubles.line("writes", text) { notice(RedisNotice(.error, line)) }
+    /// Logs a problem, without repeats.
+    func say(_ text: String, of what: String = "writes") {
+        if let line = troubles.line(what, text) { notice(UpstreamNotice(.error, line)) }
     }
 
     /// A conversation with the reader's read marker; the reader takes part in it.
     func view(
         _ id: String, with reader: String?, naming named: [String]?, mends: Bool = false,
+        having head: Head? = nil,
         then: @escaping @Sendable (Result<StoredConversation, RequestError>) -> Void
     ) {
         var texts = [reader ?? "", mends ? "1" : "0"]
         if let named { texts += ["1"] + named }
-        run(.view, of: id, texts.map { Array($0.utf8) }) { result in
+        run(.view, of: id, texts.map { Array($0.utf8) }, having: head) { result in
             then(
                 result.flatMap { answer in
                     StoredConversation(answer.parts, of: id).map { .success($0) }
@@ -125,6 +142,6 @@ final class RedisScripts: Sendable {
     func noteNewEpoch(of conversation: String, _ reason: NewEpochReason) {
         troubles.gave(reason)
         let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
-        notice(RedisNotice(.error, text))
+        notice(UpstreamNotice(.error, text))
     }
 }

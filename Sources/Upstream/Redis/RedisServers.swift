@@ -1,5 +1,3 @@
-import Dispatch
-import Synchronization
 import Wire
 
 /// The servers behind the upstream: one, or the nodes of a cluster.
@@ -37,27 +35,4 @@ struct RedisLayout: Sendable, Hashable {
 
     /// Whether all servers can be asked.
     var isWhole: Bool { !anchors.isEmpty && !generations.contains(0) }
-}
-
-/// Delivers the upstream's state when it changes.
-final class StateReport: Sendable {
-    // Two threads may see two states; the queue makes the last one delivered the last one seen.
-    // Nothing on it blocks.
-    private let queue = DispatchQueue(label: "gapless.redis.state")
-    private let deliver: @Sendable ([UpstreamOutput]) -> Void
-    private let reported = Mutex<UpstreamState?>(nil)
-
-    init(deliver: @escaping @Sendable ([UpstreamOutput]) -> Void) { self.deliver = deliver }
-
-    func report(_ isOnline: () -> Bool) {
-        queue.sync {
-            let state: UpstreamState = isOnline() ? .online : .offline
-            let before = reported.withLock { reported in
-                defer { reported = state }
-                return reported
-            }
-            guard state != before else { return }
-            deliver([.state(state)])
-        }
-    }
 }

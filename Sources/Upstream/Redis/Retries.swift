@@ -3,6 +3,8 @@
 struct Retries {
     /// How often a waiting link looks for signs that the server is back.
     static let glance = Duration.milliseconds(100)
+    /// How often it looks whether the sentinels have answered.
+    private static let moment = Duration.milliseconds(10)
 
     private let link: LinkPair.Link
     private let base: Duration
@@ -22,14 +24,17 @@ struct Retries {
     /// Whether to try now: the backoff is over, or another link has reached the server.
     func isDue(_ links: LinkPair, _ master: any MasterSource) -> Bool {
         let now = ContinuousClock.now
-        if now >= nextTry { return true }
+        if now >= nextTry { return !master.isUndecided(at: now) }
         guard now >= tried + base else { return false }
         return links.hasUp(besides: link, since: tried)
             || lacksMaster && master.master(at: now) != nil
     }
 
     /// Until when to wait for a sign.
-    var wait: ContinuousClock.Instant { min(nextTry, .now + Self.glance) }
+    var wait: ContinuousClock.Instant {
+        let now = ContinuousClock.now
+        return nextTry > now ? min(nextTry, now + Self.glance) : now + Self.moment
+    }
 
     mutating func began() { tried = .now }
 

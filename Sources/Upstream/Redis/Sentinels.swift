@@ -13,6 +13,7 @@ final class Sentinels: MasterSource {
     private let options: RedisOptions
     private let votes: Votes
     private let pollers: [Poller]
+    private let began = ContinuousClock.now
 
     private final class Votes: Sendable {
         let all: Mutex<[Vote?]>
@@ -20,7 +21,7 @@ final class Sentinels: MasterSource {
         init(count: Int) { all = Mutex(Array(repeating: nil, count: count)) }
     }
 
-    init(_ options: RedisOptions, notice: @escaping @Sendable (RedisNotice) -> Void) {
+    init(_ options: RedisOptions, notice: @escaping @Sendable (UpstreamNotice) -> Void) {
         self.options = options
         let votes = Votes(count: options.sentinels.count)
         self.votes = votes
@@ -46,6 +47,10 @@ final class Sentinels: MasterSource {
             counts[vote.address, default: 0] += 1
         }
         return counts.first { $0.value > votes.count / 2 }?.key
+    }
+
+    func isUndecided(at now: ContinuousClock.Instant) -> Bool {
+        now < began + options.deadline && master(at: now) == nil
     }
 
     var trouble: String? {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Conversation } from '../../../Sources/Browser/conversation.js';
 import { playedConnection, settled } from './fake-gateway.mjs';
+import { connected, FakeLog } from './fake-log.mjs';
 
 const TIME = '2026-11-20T10:00:00.000Z';
 const message = (seq, more = {}) => ({
@@ -253,4 +254,32 @@ test('a read marker moves forward only, and the farthest wish is what is sent', 
   conversation.markRead(2);
   assert.equal(conversation.lastReadSeq, 5);
   assert.throws(() => socket.take('markRead'));
+});
+
+test('the first message that is not read is found, and fetched where it is not here', async () => {
+  const log = new FakeLog(300);
+  log.lastReadSeq = 120;
+  log.delete(121);
+  const { client } = await connected(log);
+  const conversation = new Conversation(client.connection, 'c1', { limit: 20 });
+  conversation.open();
+  await settled();
+  assert.equal(conversation.firstUnread, null);
+  assert.equal(await conversation.loadUnread(), 'm122');
+  assert.equal(conversation.firstUnread, 'm122');
+  conversation.markRead(300);
+  await settled();
+  assert.deepEqual([conversation.firstUnread, await conversation.loadUnread()], [null, null]);
+});
+
+test('a page that failed says with which code', async () => {
+  const log = new FakeLog(300);
+  const { client } = await connected(log);
+  const conversation = new Conversation(client.connection, 'c1', { limit: 20 });
+  conversation.open();
+  await settled();
+  log.refuses = ({ method }) => (method === 'fetchMessages' ? 'origin_unavailable' : null);
+  await conversation.loadOlder();
+  assert.deepEqual([conversation.older, conversation.olderError.code],
+    ['origin_unavailable', 'origin_unavailable']);
 });

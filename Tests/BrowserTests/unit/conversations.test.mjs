@@ -109,3 +109,73 @@ test('an incomplete answer drops what a whole walk did not meet', async () => {
   assert.deepEqual(ids(list), ['b', 'c']);
   assert.equal(list.hasMore, false);
 });
+
+test('unread messages of a list that is not here whole are those that the gateway counts', async () => {
+  const { connection, begin } = playedConnection({ unread: true });
+  const socket = await begin();
+  const list = new ConversationList(connection);
+  let told = 0;
+  list.changed.listen(() => { told += 1; });
+  list.open();
+  const conversations = Array.from({ length: 100 }, (_, at) => (
+    { id: `c${at}`, rev: 1, unreadCount: 1, updatedAt: `${at}` }));
+  socket.reply(socket.take('subscribeConversations'), {
+    token: 't', complete: false, total: 400, conversations,
+    unreadTotal: { messages: 400, conversations: 400 },
+  });
+  for (let page = 1; page < 3; page += 1) {
+    await settled();
+    socket.reply(socket.take('fetchConversations'), {
+      conversations: conversations.map(({ id, ...rest }) => ({ ...rest, id: `${page} ${id}` })),
+      next: 'x', total: 400, unreadTotal: { messages: 400, conversations: 400 },
+    });
+  }
+  await settled();
+  assert.deepEqual([list.records.length, list.hasMore, list.unreadCount], [300, true, 400]);
+  const before = told;
+  socket.frame({ event: 'unread', messages: 401, conversations: 400 });
+  assert.deepEqual([list.unreadCount, told], [401, before + 1]);
+});
+
+test('what events showed since a token that is confirmed counts no more', async () => {
+  const { clock, list, socket, sockets } = await listed([record('stays', 5), record('left', 9)]);
+  socket.frame(event(
+    ['updated', record('stays', 6)], ['inserted', record('joined', 7)], ['deleted', { id: 'left' }],
+  ));
+  assert.deepEqual(ids(list), ['joined', 'stays']);
+  sockets[0].end(1006);
+  await clock.advance(1000);
+  await sockets[1].welcome();
+  sockets[1].reply(sockets[1].take('subscribeConversations'), {
+    conversations: [], removed: [], total: 2, token: 't2', complete: true,
+  });
+  assert.deepEqual(ids(list), ['left', 'stays']);
+  assert.equal(list.record('stays').head.seq, 5);
+  sockets[1].end(1006);
+  await clock.advance(1000);
+  await sockets[2].welcome();
+  sockets[2].reply(sockets[2].take('subscribeConversations'), {
+    conversations: [record('stays', 8)], removed: ['left'], total: 1, token: 't3', complete: true,
+  });
+  assert.deepEqual(ids(list), ['stays']);
+});
+
+test('a walk that was cut off goes on, and drops what it does not meet', async () => {
+  const { clock, list, sockets } = await listed([record('a', 5), record('b', 9), record('c', 3)]);
+  const comeBack = async (number, answer) => {
+    sockets[number - 1].end(1006);
+    await clock.advance(1000);
+    await sockets[number].welcome();
+    sockets[number].reply(sockets[number].take('subscribeConversations'), {
+      removed: [], total: 2, ...answer,
+    });
+  };
+  await comeBack(1, { conversations: [record('b', 10)], token: 't2', complete: false });
+  sockets[1].take('fetchConversations');
+  await comeBack(2, { conversations: [], token: 't3', complete: true });
+  await settled();
+  sockets[2].reply(sockets[2].take('fetchConversations'), {
+    conversations: [record('b', 10), record('c', 3)], total: 2,
+  });
+  assert.deepEqual(ids(list), ['b', 'c']);
+});

@@ -14,7 +14,7 @@ class FakeSocket {
 }
 globalThis.WebSocket = FakeSocket;
 const { closeEarly, EarlyWebSocket } = await import(
-  '../../../Sources/Browser/components/early-socket.js');
+  '../../../Sources/Page/components/early-socket.js');
 
 function early(url, age) {
   const socket = new FakeSocket(url);

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { deedsOf } from './deeds.mjs';
 import { DeedsWorld } from './deeds-world.mjs';
-import { caseOf, World } from './faces-world.mjs';
+import { onError } from '../../../Sources/Browser/report.js';
+import { caseOf, mishapsOf, World } from './faces-world.mjs';
 import { settled } from './fake-gateway.mjs';
 import { vectors } from './vectors.mjs';
 
@@ -22,6 +23,7 @@ const deedsCase = (seed) => {
 async function failureOf(played) {
   const world = played.isOfDeeds ? new DeedsWorld(played) : new World(played);
   const restore = world.timers.install();
+  const stop = onError((error) => world.reported.push(error));
   try {
     await settled();
     for (const step of played.steps) {
@@ -38,6 +40,7 @@ async function failureOf(played) {
   } catch (error) {
     return error;
   } finally {
+    stop();
     restore();
   }
 }
@@ -86,6 +89,10 @@ test('every face is exact after every frame, and whole at the end', async () => 
   const kept = existsSync(KEPT) ? JSON.parse(readFileSync(KEPT, 'utf8')) : [];
   for (const seed of kept) await run(seed);
   await runAll(FIRST, COUNT, caseOf);
+});
+
+test('nor does what goes wrong around it change that', async () => {
+  await runAll(FIRST, COUNT, mishapsOf);
 });
 
 test('the deeds of a seed are those of Swift', () => {

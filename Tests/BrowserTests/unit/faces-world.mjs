@@ -27,6 +27,22 @@ export function caseOf(seed) {
   return { seed, size, steps };
 }
 
+/** What an app, its user and its machine do that nobody wants, each with how often. */
+const mishaps = [['long', 3], ['half', 1], ['throw', 3], ['limited', 3], ['again', 2], ['rewriteFailed', 2]];
+
+/** The case of a seed, with mishaps in it. */
+export function mishapsOf(seed) {
+  const { size, steps } = caseOf(seed);
+  const random = randomSource(seed ^ 0x5bd1e995);
+  const sum = mishaps.reduce((all, [, weight]) => all + weight, 0);
+  for (let n = random.int(1, 20); n > 0; n -= 1) {
+    let at = random.int(1, sum);
+    const [name] = mishaps.find(([, weight]) => (at -= weight) <= 0);
+    steps.splice(random.int(0, steps.length), 0, { name, seed: random.int(1, 2 ** 30) });
+  }
+  return { seed, size, steps };
+}
+
 /** From 1 up, small ones as likely as large ones. */
 const sizeOf = (random, most) => Math.max(1, Math.floor(most ** random.next()));
 
@@ -39,6 +55,9 @@ export class World {
 
   /** The messages that failed, or were given up: they may be missing, or come late. */
   excused = new Set();
+  /** What code of the app threw and was reported, and how often it did. */
+  reported = [];
+  thrown = 0;
 
   /** @param {{seed: number, size: number}} played */
   constructor(played, gateway = new PlayedGateway()) {
@@ -76,6 +95,17 @@ export class World {
       case 'heal': gateway.heal(); break;
       case 'scroll': if (!face.isClosed) face.scroll(random); break;
       case 'bottom': if (!face.isClosed) face.toBottom(); break;
+      case 'long': if (face.conversation) this.#writeLong(face); break;
+      case 'half': if (face.conversation) this.#writeHalf(face); break;
+      case 'throw': this.#throwOnce(face); break;
+      case 'limited': gateway.limited += random.int(1, 12); break;
+      case 'again': this.#stopped(face, (real, { id }) => real.retry(id)); break;
+      case 'rewriteFailed':
+        this.#stopped(face, (real, { id, kind }) => {
+          const next = real.rewrite(id, `shorter ${random.next()}`);
+          if (kind === 'send') this.sent.push({ id: next, branch: gateway.origin.branch });
+        });
+        break;
       case 'write': this.#write(face, random); break;
       case 'rewrite': this.#rewrite(face, random); break;
       case 'close':
@@ -111,6 +141,45 @@ export class World {
   send(face, body) {
     const { branch } = this.gateway.origin;
     this.sent.push({ id: realOf(face).send(body), branch });
+  }
+
+  /** A text that no frame holds fails at once, and stands where its author sees it. */
+  #writeLong(face) {
+    const id = realOf(face).send('x'.repeat(20_000));
+    this.excused.add(id);
+    const { state, code } = Outbox.of(this.gateway, null).all.find((each) => each.id === id);
+    if (state !== 'failed' || code !== 'too_large') throw new Error(`a long text is ${state}`);
+  }
+
+  /** Half a character is refused, and not queued. */
+  #writeHalf(face) {
+    const { all } = Outbox.of(this.gateway, null);
+    try {
+      realOf(face).send('well done 👍'.slice(0, 11));
+    } catch (error) {
+      if (error.code === 'bad_request' && Outbox.of(this.gateway, null).all === all) return;
+      throw error;
+    }
+    throw new Error('half a character is taken');
+  }
+
+  /** A listener throws, once, before all others that come after it are told. */
+  #throwOnce(face) {
+    const signal = face.conversation?.changed ?? this.gateway.changed;
+    const stop = signal.listen(() => {
+      stop();
+      this.thrown += 1;
+      throw new Error('of the app');
+    });
+  }
+
+  /** Something is done about a message that failed. */
+  #stopped(face, act) {
+    const draft = Outbox.of(this.gateway, null).all
+      .find(({ state, kind }) => state === 'failed' && kind === 'send');
+    if (!draft || !face.conversation) return;
+    this.excused.add(draft.id);
+    act(realOf(face), draft);
   }
 
   /** Edits or deletes what a face shows, as whoever looks at it would. */
@@ -167,6 +236,9 @@ export class World {
   }
 
   check() {
+    const own = this.reported.filter(({ message }) => message !== 'of the app');
+    if (own.length > 0) throw own[0];
+    if (this.reported.length !== this.thrown) throw new Error('what was thrown is not reported');
     for (const face of this.faces) {
       if (face.isClosed || face.isOver) continue;
       checkFace(face, this.gateway);
@@ -194,6 +266,7 @@ export class World {
 
   /** The end of each case: all is well, and every reader scrolls to the bottom. */
   async finish() {
+    this.gateway.limited = 0;
     this.gateway.connect();
     await settled();
     await this.quiet();

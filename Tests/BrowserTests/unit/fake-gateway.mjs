@@ -7,6 +7,8 @@ globalThis.crypto ??= webcrypto;
 /** Time that passes only when it is told to. */
 export class Clock {
   now = 1_000_000;
+  /** How far the clock that people set is off. */
+  skew = 0;
   #timers = new Map();
   #lastId = 0;
 
@@ -87,13 +89,16 @@ export function playedConnection(options = {}, connect = (all) => new Connection
       sockets.push(socket);
       return socket;
     },
-    now: () => clock.now,
+    now: () => clock.now + clock.skew,
+    tick: () => clock.now,
+    device: {},
     setTimeout: clock.setTimeout,
     clearTimeout: clock.clearTimeout,
     random: () => 0.5,
   };
   const connection = connect({
-    url: 'ws://gateway/v1/ws', credentials: () => ({ user: 'alice' }), environment, ...options,
+    url: 'ws://gateway/v1/ws', credentials: () => ({ user: 'alice' }), ...options,
+    environment: { ...environment, ...options.environment },
   });
   const begin = async () => {
     connection.open();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Folding } from '../../../Sources/Browser/components/folding.js';
-import { listRows } from '../../../Sources/Browser/components/rows.js';
+import { Folding } from '../../../Sources/Page/components/folding.js';
+import { listRows } from '../../../Sources/Page/components/rows.js';
 import { listItems } from '../../../Sources/Browser/items.js';
+import { MessageLog } from '../../../Sources/Browser/message-log.js';
 import { MessageWindow } from '../../../Sources/Browser/message-window.js';
 import { FakeLog } from './fake-log.mjs';
 
@@ -10,11 +11,12 @@ import { FakeLog } from './fake-log.mjs';
 function shown(length, deleted, { gaps = [] } = {}) {
   const log = new FakeLog(length);
   for (const seq of deleted) log.delete(seq);
-  const view = new MessageWindow('c1');
-  view.subscribed(log.answer({ method: 'subscribeMessages', params: { limit: 100 } }), false);
+  const messages = new MessageLog();
+  const view = new MessageWindow(messages);
+  messages.subscribed(log.answer({ method: 'subscribeMessages', params: { limit: 100 } }), false);
   const { head } = log;
   if (gaps.length > 0) {
-    view.event({ event: 'gap', conversation: 'c1', gaps, prev: head.rev, asOf: head.rev, head });
+    messages.event({ event: 'gap', conversation: 'c1', gaps, prev: head.rev, asOf: head.rev, head });
   }
   const folding = new Folding('alice');
   const items = () => folding.fold(listItems({
@@ -25,7 +27,7 @@ function shown(length, deleted, { gaps = [] } = {}) {
     if (item.kind === 'gap') return 'gap';
     return item.canFold ? `${item.message.seq} can fold` : item.message.seq;
   });
-  return { log, view, folding, items, outline };
+  return { log, messages, folding, items, outline };
 }
 
 test('deleted messages that stand together are one row until they are revealed', () => {
@@ -38,10 +40,10 @@ test('deleted messages that stand together are one row until they are revealed',
 });
 
 test('what is deleted beside a revealed group joins it only when it is folded', () => {
-  const { log, view, folding, outline } = shown(8, [4, 5]);
+  const { log, messages, folding, outline } = shown(8, [4, 5]);
   assert.deepEqual(outline()[3], [4, 5]);
   folding.reveal('m4');
-  view.event(log.delete(3));
+  messages.event(log.delete(3));
   assert.deepEqual(outline(), [1, 2, 3, '4 can fold', 5, 6, 7, 8]);
   folding.hide('m5');
   assert.deepEqual(outline(), [1, 2, [3, 4, 5], 6, 7, 8]);

@@ -30,11 +30,11 @@ function check(grouping, timeline, expected, where) {
 
 for (const vector of vectors('grouping')) {
   test(`vector: ${vector.name}`, () => {
-    const { numbering, reader, steps, reveal = [], hide = [], then = [] } = vector;
-    const timeline = new Timeline('c', { numbering, reader });
+    const { reader, steps, reveal = [], hide = [], then = [] } = vector;
+    const timeline = new Timeline('c', { reader });
     const grown = new Grouping(timeline, category);
     for (const step of steps) {
-      grown.apply(takeStep(timeline, step, numbering) ?? noChanges(), timeline);
+      grown.apply(takeStep(timeline, step) ?? noChanges(), timeline);
     }
     for (const grouping of [grown, new Grouping(timeline, category)]) {
       for (const id of reveal) grouping.reveal(grouping.rowOf(id));
@@ -42,7 +42,7 @@ for (const vector of vectors('grouping')) {
       check(grouping, timeline, vector, 'at first');
     }
     then.forEach((step, at) => {
-      grown.apply(takeStep(timeline, step, numbering) ?? noChanges(), timeline);
+      grown.apply(takeStep(timeline, step) ?? noChanges(), timeline);
       check(grown, timeline, step, `then ${at}`);
     });
   });

@@ -135,3 +135,25 @@ for (const { name, scenario, bannerAfter, moveTo, ...of } of vectors('history'))
     assert.deepEqual([kind, lastSeen, time], [names[scenario], bannerAfter, moveTo]);
   });
 }
+
+test('what was sent is among the messages at once', async () => {
+  const { history, sockets } = await opened(readLog(30, 30));
+  sockets.at(-1).send = () => {};
+  const id = history.send('written here');
+  assert.deepEqual(history.messages.at(-1).id, id);
+  assert.equal(history.messages.at(-1).seq, undefined);
+  assert.equal(history.messages.at(-1).author, 'alice');
+});
+
+test('there is no banner over nothing but deleted messages, or one\'s own', async () => {
+  const log = readLog(30, 27);
+  log.delete(28);
+  log.delete(29);
+  log.delete(30);
+  log.say({ author: 'alice' });
+  const { history } = await opened(log);
+  assert.deepEqual([history.unreadBannerAfter, history.unreadBannerBefore], [null, null]);
+  const other = readLog(30, 27);
+  other.delete(28);
+  assert.equal((await opened(other)).history.unreadBannerAfter, 'm27');
+});

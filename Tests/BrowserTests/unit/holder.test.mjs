@@ -116,3 +116,20 @@ test('a hole below a page that lies above the head is a gap', () => {
   assert.equal(holder.head.seq, 5);
   assert.deepEqual(holder.gaps, [gap(5, 8, 'cold')]);
 });
+
+test('the gap above a message that is changed below all that is held is named at once', () => {
+  const message = (seq, rev) => ({ id: `m${seq}`, seq, rev, author: 'bob', body: `${rev}` });
+  const head = (rev) => ({ epoch: 'e1', seq: 52, rev, mark: `${rev}`, floor: 1 });
+  const holder = new Holder();
+  holder.subscribed({
+    deltas: [50, 51, 52].map((seq) => ({ type: 'inserted', message: message(seq, seq + 1) })),
+    covers: [[50, 52]], gaps: [], asOf: 53, head: head(53),
+  }, false);
+  assert.deepEqual(holder.gaps, []);
+  holder.event({
+    event: 'messages', deltas: [{ type: 'updated', message: message(2, 54) }], covers: [[2, 2]],
+    prev: 53, asOf: 54, head: head(54),
+  });
+  assert.deepEqual(holder.gaps.map(({ after, before, missing, cause }) => (
+    [after, before, missing, cause])), [[2, 50, 47, 'cold']]);
+});

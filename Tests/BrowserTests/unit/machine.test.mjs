@@ -33,7 +33,7 @@ class Machine {
           machine.sockets.push(socket);
           return socket;
         },
-        now: () => this.clock.now,
+        now: () => this.clock.now, tick: () => this.clock.now,
         setTimeout: this.clock.setTimeout,
         clearTimeout: this.clock.clearTimeout,
         random: () => 0,

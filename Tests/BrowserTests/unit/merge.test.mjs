@@ -108,3 +108,12 @@ test('distance counts places', () => {
   assert.equal(distance(three, message(4, 2, { seq: undefined })), null);
   assert.equal(distance(three, message(4, 2, { conversation: 'other' })), null);
 });
+
+test('a last message that is gone is gone, and one that is not said stays', () => {
+  const head = (rev) => ({ epoch: 'e1', seq: 1, rev, mark: 'm', floor: 1 });
+  const lastMessage = { id: 'm1', conversation: 'c1', seq: 1, rev: 2, body: 'text' };
+  const list = [{ id: 'c1', rev: 1, head: head(2), lastMessage }];
+  const told = (conversation) => applyDelta([{ type: 'updated', conversation }], list)[0].lastMessage;
+  assert.equal(told({ id: 'c1', rev: 1, head: head(3), lastMessage: null }), null);
+  assert.equal(told({ id: 'c1', rev: 3, head: head(3) }), lastMessage);
+});

@@ -21,8 +21,9 @@ export const mutations = [
   },
   {
     name: 'merging: the edit that follows at once does not replace',
-    world: 'faces-properties', file: 'timeline-changes.js',
-    from: ": arrived.rev > held.rev;", to: ': arrived.rev > held.rev + 1;',
+    world: 'faces-properties', file: 'holder.js',
+    from: 'if (!held || message.rev >= held.rev) this',
+    to: 'if (!held || message.rev > held.rev + 1) this',
   },
   {
     name: 'merging: what is held keeps its first value',
@@ -31,9 +32,9 @@ export const mutations = [
   },
   {
     name: 'merging: what was trimmed stays',
-    world: 'faces-properties', file: 'timeline-proof.js',
-    from: 'covers, head: head.seq, floor: head.floor, asOf,',
-    to: 'covers, head: head.seq, floor: 1, asOf,',
+    world: 'faces-properties', file: 'holder.js',
+    from: 'const floor = Math.max(this.#head?.floor ?? 1, head.floor);',
+    to: 'const floor = this.#head?.floor ?? 1;',
   },
   {
     name: 'subscribing: the first view to close ends it for all',
@@ -44,8 +45,8 @@ export const mutations = [
   {
     name: 'subscribing: the answer says that the log is another one, and nobody listens',
     world: 'faces-properties', file: 'message-log.js',
-    from: 'if (!resumed || result.reset || this.isForeign(result.head)) this.forget();',
-    to: 'if (!resumed || this.isForeign(result.head)) this.forget();',
+    from: 'if (!resumed || result.reset || this.#isForeign(result.head)) this.forget();',
+    to: 'if (!resumed || this.#isForeign(result.head)) this.forget();',
   },
   {
     name: 'subscribing: a new session is not subscribed in',
@@ -55,9 +56,9 @@ export const mutations = [
   },
   {
     name: 'subscribing: what was shown and is not in the answer stays',
-    world: 'faces-properties', file: 'message-log.js',
-    from: 'const lost = this.#aheadIn(window).filter((message) => this.#unproven.has(message));',
-    to: 'const lost = this.#aheadIn(window).filter(() => false);',
+    world: 'faces-properties', file: 'holder.js',
+    from: 'const isRefuted = this.#runs.contains(seq) || seq > end;',
+    to: 'const isRefuted = false;',
   },
   {
     name: 'subscribing: a draft goes although its message has no place in the list',
@@ -78,12 +79,38 @@ export const mutations = [
   {
     name: 'tabs: drafts of a tab that is there are taken from it',
     world: 'tabs', file: 'drafts.js',
-    from: 'tabs.locks.request(tabs.lockOf(owner), { signal }, async () => {',
+    from: 'this.#whenGone(tabs, owner, signal, async () => {',
     to: 'Promise.resolve().then(async () => {',
   },
   {
     name: 'tabs: drafts of a tab that is gone are left',
     world: 'tabs', file: 'drafts.js',
     from: 'tabs.gone.listen(adopt);', to: '',
+  },
+  {
+    name: 'tabs: a leader that is loaded anew serves its earlier self',
+    world: 'tabs', file: 'leading.js',
+    from: 'if (from === this.#tab) return;', to: '',
+  },
+  {
+    name: 'tabs: a frozen leader answers, and its socket is deaf',
+    world: 'tabs', file: 'shared-connection.js',
+    from: 'this.#environment.task(() => this.#leading?.serve(message));',
+    to: 'this.#leading.serve(message);',
+  },
+  {
+    name: 'mishaps: a listener that throws keeps the others from being told',
+    world: 'faces-properties', file: 'signal.js',
+    from: 'guarded(() => entry.listener(news));', to: 'entry.listener(news);',
+  },
+  {
+    name: 'mishaps: a text that no frame holds is queued',
+    world: 'faces-properties', file: 'outbox.js',
+    from: 'const refusal = this.#check(written);', to: 'const refusal = null;',
+  },
+  {
+    name: 'mishaps: half a character is queued',
+    world: 'faces-properties', file: 'outbox.js',
+    from: "if (refusal?.code === 'bad_request') throw refusal;", to: '',
   },
 ];

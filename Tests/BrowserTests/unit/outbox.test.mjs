@@ -7,6 +7,7 @@ import { ManagedMessageList } from '../../../Sources/Browser/managed-message-lis
 import { Outbox } from '../../../Sources/Browser/outbox.js';
 import { playedConnection, settled } from './fake-gateway.mjs';
 import { connected, FakeLog, outage } from './fake-log.mjs';
+import { Timers } from './played-timers.mjs';
 
 /** A store that keeps drafts, and nothing else. */
 class DraftStore {
@@ -249,4 +250,192 @@ test('an origin that is away is waited for, however often it is asked', async ()
   const states = Outbox.of(played.client.connection, null).all
     .map((draft) => [draft.id, draft.state]);
   assert.deepEqual(states, [[id, 'sending']]);
+});
+
+test('a draft that is too large fails at once, keeps no other waiting, and can be shortened', async () => {
+  const log = writable(3);
+  const { list, client: chat, sockets, clock } = await listed(log);
+  sockets.at(-1).end(1006);
+  await clock.advance(1000);
+  await sockets.at(-1).welcome({ limits: { inbound_frame: 1000 } });
+  await settled();
+  const large = list.send('x'.repeat(2000));
+  list.send('small');
+  assert.deepEqual(list.drafts.map(({ state, code }) => [state, code]),
+    [['failed', 'too_large'], ['sending', undefined]]);
+  await assert.rejects(list.edit('m2', 'y'.repeat(2000)), { code: 'too_large' });
+  for (let n = 0; n < 4; n += 1) await settled();
+  list.rewrite(large, 'shortened');
+  list.rewrite('m2', 'shortened too');
+  for (let n = 0; n < 6; n += 1) await settled();
+  assert.deepEqual(log.written.map(({ body }) => body), ['small', 'shortened', 'shortened too']);
+  assert.deepEqual(chat.outbox.all, []);
+});
+
+test('a draft that was too large when nobody knew fails in the next session, and the next one goes', async () => {
+  const store = new DraftStore();
+  client(store).client.send('c1', 'x'.repeat(2000));
+  const { client: chat, begin, sockets } = client(store);
+  chat.send('c1', 'small');
+  chat.open();
+  await settled();
+  await sockets[0].welcome({ limits: { inbound_frame: 1000 } });
+  await settled();
+  assert.equal(sockets[0].take('sendMessage').params.body, 'small');
+  assert.deepEqual(chat.outbox.all.map(({ state }) => state), ['failed', 'sending']);
+  assert.ok(begin);
+});
+
+test('a draft is what was written, whatever becomes of the objects, and can be kept', async () => {
+  const store = new DraftStore();
+  const { client: chat } = client(store);
+  const metadata = { at: new Date(0), draw() {}, tags: ['one'] };
+  chat.send('c1', 'text', metadata, { draw() {}, name: 'a.png' });
+  metadata.tags.push('two');
+  await settled();
+  const [draft] = chat.outbox.all;
+  const written = { at: '1970-01-01T00:00:00.000Z', tags: ['one'] };
+  assert.deepEqual([draft.metadata, draft.attachment], [written, { name: 'a.png' }]);
+  assert.deepEqual([...store.drafts.values()].map((kept) => kept.metadata), [written]);
+});
+
+test('what cannot be encoded is refused before it is queued', async () => {
+  const { list, client: chat } = await listed(writable(3));
+  const half = 'well done 👍'.slice(0, 11);
+  assert.throws(() => list.send(half), { code: 'bad_request' });
+  assert.throws(() => list.send('text', { half }), { code: 'bad_request' });
+  await assert.rejects(list.edit('m2', half), { code: 'bad_request' });
+  assert.deepEqual(chat.outbox.all, []);
+});
+
+test('a draft whose sessions all end without an answer fails at last, and the waits grow', async () => {
+  const played = client(new DraftStore());
+  await played.begin();
+  played.client.send('c1', 'swallowed');
+  const waits = [];
+  for (let session = 0; session < 5; session += 1) {
+    await played.clock.advance(30_000);
+    waits.push(played.connection.state.retryAt - played.clock.now);
+    assert.equal(played.connection.state.phase, 'waiting');
+    await played.clock.advance(waits.at(-1));
+    await played.sockets.at(-1).welcome();
+    await settled();
+  }
+  assert.deepEqual(waits.slice(1).map((wait, at) => wait > waits[at]), [true, true, true, true]);
+  assert.deepEqual(played.client.outbox.all.map(({ state, code }) => [state, code]),
+    [['failed', 'unanswered']]);
+  assert.deepEqual(played.sockets.at(-1).requests, []);
+});
+
+/** A store whose writes and reads fail as often as a test says. */
+class FailingStore extends DraftStore {
+  failures = 0;
+  #fail() {
+    if (this.failures === 0) return;
+    this.failures -= 1;
+    throw new Error('the store is busy, or full');
+  }
+
+  async loadDrafts() {
+    this.#fail();
+    return super.loadDrafts();
+  }
+
+  async saveDraft(key, draft) {
+    this.#fail();
+    super.saveDraft(key, draft);
+  }
+
+  async removeDraft(key) {
+    this.#fail();
+    super.removeDraft(key);
+  }
+}
+
+test('a draft that could not be kept is kept later, and one that went goes later', async () => {
+  const timers = new Timers();
+  const restore = timers.install();
+  try {
+    const store = new FailingStore();
+    const { client: chat, begin } = client(store);
+    await settled();
+    store.failures = 3;
+    chat.send('c1', 'one');
+    for (let n = 0; n < 3; n += 1) {
+      await settled();
+      assert.equal(store.drafts.size, 0, `after ${n + 1} failures`);
+      timers.fire();
+    }
+    await settled();
+    assert.deepEqual([...store.drafts.values()].map(({ body }) => body), ['one']);
+    store.failures = 2;
+    const socket = await begin();
+    await settled();
+    const request = socket.take('sendMessage');
+    socket.reply(request, { message: { ...request.params, seq: 1, rev: 2, author: 'alice' } });
+    for (let n = 0; n < 4; n += 1) {
+      await settled();
+      timers.fire();
+    }
+    await settled();
+    assert.deepEqual([store.drafts.size, chat.outbox.all], [0, []]);
+  } finally {
+    restore();
+  }
+});
+
+test('drafts that could not be read are read later', async () => {
+  const timers = new Timers();
+  const restore = timers.install();
+  try {
+    const store = new FailingStore();
+    client(store).client.send('c1', 'of the last program');
+    await settled();
+    store.failures = 2;
+    const { client: chat } = client(store);
+    for (let n = 0; n < 4; n += 1) {
+      await settled();
+      timers.fire();
+    }
+    await settled();
+    assert.deepEqual(chat.outbox.all.map(({ body }) => body), ['of the last program']);
+  } finally {
+    restore();
+  }
+});
+
+test('drafts keep their order, whatever the clock says', async () => {
+  const store = new DraftStore();
+  const { now } = Date;
+  const { client: chat } = client(store);
+  chat.send('c1', 'one');
+  try {
+    Date.now = () => now() - 3_600_000;
+    chat.send('c1', 'two');
+    // Ids and moments are of the clock that was set back.
+    for (const [key, draft] of store.drafts) {
+      if (draft.body === 'two') store.drafts.set(key, { ...draft, createdAt: '2020-01-01T00:00:00.000Z' });
+    }
+  } finally {
+    Date.now = now;
+  }
+  const next = client(store);
+  await settled();
+  assert.deepEqual(next.client.outbox.all.map(({ body }) => body), ['one', 'two']);
+});
+
+test('what is of one user is neither sent nor read by another', async () => {
+  const store = Object.assign(new DraftStore(), { user: 'alice' });
+  client(store).client.send('c1', 'of alice');
+  const { client: chat, sockets, connection } = client(store);
+  const strangers = [];
+  connection.stranger.listen((user) => strangers.push(user));
+  chat.open();
+  await settled();
+  await sockets[0].welcome({ user: 'bob' });
+  assert.deepEqual([strangers, connection.state.phase], [['bob'], 'closed']);
+  assert.deepEqual(sockets[0].requests, []);
+  assert.equal(store.drafts.size, 1);
+  const bob = playedConnection({ user: 'bob' }).connection;
+  assert.throws(() => Outbox.of(bob, store), /of alice.*of bob/u);
 });

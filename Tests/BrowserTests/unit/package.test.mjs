@@ -34,9 +34,9 @@ after(() => rmSync(folder, { recursive: true }));
 test('the package names itself, and its version is that of the gateway', () => {
   const place = join(app, 'node_modules', '@gapless', 'client');
   const { name, version, exports } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'));
-  const release = new URL('../../../Sources/Gateway/Release.swift', import.meta.url);
+  const release = new URL('../../../Sources/CRelease/release.c', import.meta.url);
   assert.equal(name, '@gapless/client');
-  assert.ok(readFileSync(release, 'utf8').includes(`static let version = "${version}"`));
+  assert.ok(readFileSync(release, 'utf8').includes(`#define BUILD_VERSION "${version}"`));
   const files = new Set(readdirSync(place));
   for (const path of Object.values(exports).flatMap((entry) => Object.values(entry))) {
     if (path.length > 1) assert.ok(files.has(path.slice(2)), path);
@@ -92,7 +92,7 @@ test('and the hooks by theirs, on the React that the app has', () => {
   `);
   const said = execFileSync(process.execPath, ['react.js'], { cwd: app, encoding: 'utf8' });
   assert.equal(said.trim(), 'ChatProvider useChatClient useConnection useConversation '
-    + 'useConversations');
+    + 'useConversations useUnread');
 });
 
 const start = `
@@ -157,6 +157,7 @@ const rightReact = `${start}
   } from '@gapless/client/react';
   function Room({ id }: { id: string }): ReactElement {
     const room = useConversation(id, { limit: 50 });
+    const same = useConversation({ id });
     const { isLive, retryAt, reason } = useConnection();
     const { records, unreadCount, loadMore } = useConversations();
     const keys: string[] = room.items.map((item) => item.key);
@@ -165,7 +166,7 @@ const rightReact = `${start}
     if (room.endingReason !== null || room.ending !== null) room.discard(room.send('hello'));
     room.edit('m1', 'other').then(() => room.remove('m1'));
     room.fill(gaps[0]).then(() => loadMore());
-    const text = [keys, typists, isLive, retryAt, reason, records[0].title, unreadCount].join();
+    const text = [same.id, keys, typists, isLive, retryAt, reason, records[0].title, unreadCount].join();
     return createElement('p', null, text, useChatClient().pubsub.isConnected);
   }
   export const app = createElement(ChatProvider, { client }, createElement(Room, { id: 'ops' }));

@@ -1,4 +1,6 @@
 import { Coverage } from '../../../Sources/Browser/coverage.js';
+import { refusalBeforeSending } from '../../../Sources/Browser/encoding.js';
+import { Patience } from '../../../Sources/Browser/patience.js';
 import { RequestError } from '../../../Sources/Browser/request-error.js';
 import { Signal } from '../../../Sources/Browser/signal.js';
 import { gapsOf, Origin, page, subscribed } from './played-origin.mjs';
@@ -14,6 +16,8 @@ export class PlayedGateway {
   origin = new Origin();
   user = 'alice';
   session = 0;
+  limits = { inbound_frame: 10_000 };
+  tick = 0;
   isLive = false;
   state = { phase: 'connecting' };
   live = new Signal();
@@ -31,6 +35,11 @@ export class PlayedGateway {
   forgetsOwed = false;
   /** How many of the next pages, or of what is written, are refused for now. */
   refusals = 0;
+  /** How many of the next requests are more than this user may ask for. */
+  limited = 0;
+  #patience = new Patience((...request) => this.#queue(...request), {
+    setTimeout: (...timer) => setTimeout(...timer), clearTimeout: (timer) => clearTimeout(timer),
+  });
   #requests = [];
   #frames = [];
   #isSubscribed = false;
@@ -57,11 +66,21 @@ export class PlayedGateway {
     const frames = this.#frames.splice(0);
     this.state = { phase: 'waiting' };
     this.changed.emit();
+    this.#patience.end();
     for (const { reject } of [...lost, ...frames]) reject?.(RequestError.disconnected());
   }
 
+  refuses(method, params) { return refusalBeforeSending(method, params, this.limits); }
+
   request(method, params, taking = {}) {
     if (!this.isLive) return Promise.reject(RequestError.disconnected());
+    const refusal = this.refuses(method, params);
+    if (refusal !== null) return Promise.reject(refusal);
+    return Patience.has(method) ? this.#patience.ask(method, params, taking)
+      : this.#queue(method, params, taking);
+  }
+
+  #queue(method, params, taking) {
     if (method === 'fetchMessages') this.pages += 1;
     return new Promise((resolve, reject) => {
       this.#requests.push({ method, params: structuredClone(params), taking, resolve, reject });
@@ -77,6 +96,12 @@ export class PlayedGateway {
       at = this.#requests.findIndex(({ method }) => method !== 'fetchMessages');
     }
     const [request] = this.#requests.splice(at, 1);
+    if (this.limited > 0 && request.method !== 'unsubscribeMessages') {
+      this.limited -= 1;
+      const error = { code: 'rate_limited', message: 'too much', retry: 'later', after: 10 };
+      this.#frames.push({ ...request, error: new RequestError(error) });
+      return;
+    }
     const isRefused = this.refusals > 0
       && (request.method === 'fetchMessages' || written.has(request.method));
     if (isRefused) this.refusals -= 1;

@@ -35,7 +35,7 @@ export class PlayedBrowser {
 
   get isQuiet() {
     return [...this.#ways.values()].every(({ data }) => data.length === 0)
-      && [...this.tabs].every(({ due }) => due.length === 0);
+      && [...this.tabs].every(({ due, isFrozen }) => isFrozen || due.length === 0);
   }
 
   /** Sends a message to all other tabs that listen. */
@@ -51,7 +51,8 @@ export class PlayedBrowser {
 
   /** Hands over one message, or something that a lock brings. */
   deliver(random) {
-    const ways = [...this.#ways.values()].filter(({ to, data }) => data.length > 0 && !to.isFrozen);
+    // What a channel brings comes to a frozen tab too; its timers, tasks, locks and sockets stand.
+    const ways = [...this.#ways.values()].filter(({ data }) => data.length > 0);
     const due = [...this.tabs].filter((tab) => tab.due.length > 0 && !tab.isFrozen);
     const at = random.int(0, ways.length + due.length - 1);
     if (ways.length + due.length === 0) return;
@@ -153,11 +154,15 @@ export class PlayedTab {
   due = [];
   isFrozen = false;
   isDead = false;
+  /** What the browser says of the page. */
+  device = { document: new EventTarget() };
   sessions = [];
   #timers = new Map();
   #last = 0;
 
-  constructor(browser, number) {
+  /** @param {Map<string, string>} [kept]  what it kept over a reload */
+  constructor(browser, number, kept = new Map()) {
+    this.kept = kept;
     this.browser = browser;
     this.number = number;
     browser.tabs.add(this);
@@ -165,6 +170,14 @@ export class PlayedTab {
       locks: browser.locksOf(this),
       channel: (name) => this.#channel(name),
       now: () => browser.now,
+      tick: () => browser.now,
+      device: this.device,
+      kept: {
+        getItem: (key) => kept.get(key) ?? null,
+        setItem: (key, value) => { if (!this.isDead) kept.set(key, value); },
+        removeItem: (key) => { if (!this.isDead) kept.delete(key); },
+      },
+      task: (action) => { this.due.push(action); },
       setTimeout: (action, delay) => {
         this.#last += 1;
         this.#timers.set(this.#last, { at: browser.now + delay, action });
@@ -182,6 +195,12 @@ export class PlayedTab {
       load: async () => null, save: async () => {}, remove: async () => {},
       loadList: async () => null, saveList: async () => {},
     };
+  }
+
+  /** Stands still; a browser may say so before. */
+  freeze(isTold) {
+    if (isTold && !this.isFrozen) this.device.document.dispatchEvent(new Event('freeze'));
+    this.isFrozen = true;
   }
 
   /** What is due happens. */

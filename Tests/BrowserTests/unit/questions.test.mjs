@@ -12,7 +12,16 @@ class Kept {
   async load() { return this.saved; }
   async loadList() { return this.list; }
   async loadAnswer(key) { return this.answers.get(key)?.result ?? null; }
-  async saveAnswer(key, conversation, result) { this.answers.set(key, { conversation, result }); }
+  async saveAnswer(key, conversation, result) {
+    this.answers.set(key, { conversation, result, at: this.answers.size });
+  }
+
+  async loadAnswers(method, of) {
+    return [...this.answers].flatMap(([key, { conversation, result, at }]) => {
+      if (!key.startsWith(`${method} `) || conversation !== of) return [];
+      return [{ params: Object.fromEntries(JSON.parse(key.slice(method.length + 1))), result, at }];
+    }).sort((a, b) => b.at - a.at);
+  }
   async removeAnswers(of) {
     for (const [key, { conversation }] of this.answers) {
       if (conversation === of) this.answers.delete(key);
@@ -130,4 +139,46 @@ test('a conversation and the list come from what is kept of the list', async () 
   const one = await ask('fetchConversation', { conversation: 'c1' });
   assert.deepEqual(one.cached, [{ conversation: store.list.records[0] }]);
   assert.deepEqual((await ask('fetchConversations', { limit: 1, cursor: 'x' })).cached, []);
+});
+
+test('what was answered to one question answers others, by record', async () => {
+  const { ask, socket, store } = await asking();
+  const keyOf = (method, params) => (
+    `${method} ${JSON.stringify(Object.entries(params).sort(([a], [b]) => (a < b ? -1 : 1)))}`);
+  const answered = (method, params, result) => (
+    store.saveAnswer(keyOf(method, params), params.conversation ?? '', result));
+  const log = new FakeLog(30);
+  const page = (params) => answered('fetchMessages', { conversation: 'c1', ...params },
+    log.answer({ method: 'fetchMessages', params }));
+  await page({ limit: 5, order: 'desc' });
+  await page({ before: 26, limit: 10, order: 'desc' });
+  const people = ['dora', 'carol', 'bob', 'alice'].map((id) => ({ id }));
+  await answered('fetchParticipants', { conversation: 'c1', limit: 3 },
+    { participants: people.slice(0, 3), total: 4, limit: 3, offset: 0 });
+  await answered('fetchConversations', { limit: 2 }, {
+    total: 3, next: 'x',
+    conversations: [{ id: 'c3', rev: 1, updatedAt: '3' }, { id: 'c2', rev: 1, updatedAt: '2' }],
+  });
+  await answered('fetchConversations', { limit: 2, cursor: 'x' }, {
+    total: 3, conversations: [{ id: 'c1', rev: 1, updatedAt: '1' }],
+  });
+  socket.end(1006);
+  await settled();
+  const messages = async (params) => (
+    (await ask('fetchMessages', { conversation: 'c1', order: 'desc', ...params })).cached
+      .map((one) => one.messages.map(({ seq }) => seq)));
+  assert.deepEqual(await messages({ limit: 3 }), [[30, 29, 28]]);
+  assert.deepEqual(await messages({ limit: 8 }), [[30, 29, 28, 27, 26, 25, 24, 23]]);
+  assert.deepEqual(await messages({ before: 20, limit: 2 }), [[19, 18]]);
+  assert.deepEqual(await messages({ before: 5, limit: 2 }), []);
+  const known = async (params) => (
+    (await ask('fetchParticipants', { conversation: 'c1', ...params })).cached
+      .map(({ participants, total }) => [participants.map(({ id }) => id), total]));
+  assert.deepEqual(await known({ limit: 2 }), [[['dora', 'carol'], 4]]);
+  assert.deepEqual(await known({ limit: 2, offset: 1 }), [[['carol', 'bob'], 4]]);
+  assert.deepEqual(await known({ limit: 2, order: 'asc', offset: 1 }), [[['bob', 'carol'], 4]]);
+  assert.deepEqual(await known({ limit: 2, offset: 3 }), []);
+  const listed = (await ask('fetchConversations', { limit: 10 })).cached;
+  assert.deepEqual(listed.map(({ conversations, total }) => [conversations.map(({ id }) => id), total]),
+    [[['c3', 'c2', 'c1'], 3]]);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Reading, shownRuns } from '../../../Sources/Browser/components/reading.js';
+import { Reading, shownRuns } from '../../../Sources/Page/components/reading.js';
 
 const row = (item) => ({ row: { kind: 'item', key: '', item } });
 const said = (seq, isHeld = true) => row({ kind: 'message', message: { seq }, isHeld });
@@ -9,7 +9,7 @@ const day = { row: { kind: 'day' } };
 const fold = (isHeld, ...seqs) => (
   row({ kind: 'fold', messages: seqs.map((seq) => ({ seq })), isHeld })
 );
-const missed = (after, upTo) => ({ after, upTo, count: upTo - after, isUnread: false });
+const missed = (after, upTo) => ({ after, upTo, isUnread: false });
 
 test('what is shown is a run as far as nothing is missing in it', () => {
   const rows = [day, said(1), said(2), day, said(5), gap, said(9), fold(true, 10, 11)];
@@ -47,7 +47,7 @@ test('what was missed is named until all of it was seen', () => {
   reading.miss(missed(10, 20));
   reading.see([[11, 19]], { floor: 1, read: 10 });
   reading.miss(missed(20, 22));
-  assert.deepEqual(reading.missed, { after: 10, upTo: 22, count: 12, isUnread: false });
+  assert.deepEqual(reading.missed, { after: 10, upTo: 22, isUnread: false });
   reading.see([[20, 22]], { floor: 1, read: 19 });
   assert.equal(reading.missed, null);
 });
@@ -70,10 +70,20 @@ test('what was unread at first is named until it was read anywhere', () => {
 
 test('in another log the numbers mean other messages', () => {
   const reading = new Reading();
-  reading.follow('one');
+  reading.follow(0);
   reading.see([[1, 20]], { floor: 1, read: 0 });
-  reading.follow('one');
+  reading.follow(0);
   assert.equal(reading.upTo(0), 20);
-  reading.follow('two');
+  reading.follow(1);
   assert.equal(reading.upTo(0), 0);
+});
+
+test('what was missed is counted anew as it is seen, read elsewhere, or deleted', () => {
+  const reading = new Reading();
+  reading.miss({ ...missed(10, 20), isUnread: true });
+  assert.equal(reading.count({ read: 10, others: [] }), 10);
+  assert.equal(reading.count({ read: 10, others: [5, 12, 19] }), 8);
+  reading.see([[12, 14]], { floor: 1, read: 10 });
+  assert.equal(reading.count({ read: 10, others: [5, 12, 19] }), 6);
+  assert.equal(reading.count({ read: 16, others: [19] }), 3);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listRows } from '../../../Sources/Browser/components/rows.js';
-import { isEmoji, splitCode, splitText } from '../../../Sources/Browser/components/text.js';
+import { listRows } from '../../../Sources/Page/components/rows.js';
+import { isEmoji, splitCode, splitText } from '../../../Sources/Page/components/text.js';
 import { listItems, settledItems } from '../../../Sources/Browser/items.js';
 
 const at = (minute, day = 20) => `2026-11-${day}T10:${String(minute).padStart(2, '0')}:00.000Z`;

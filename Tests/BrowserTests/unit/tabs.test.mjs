@@ -11,12 +11,14 @@ import { randomSource } from './random.mjs';
 /** Tabs of one user against an adversary, who has each message between them come when it wants. */
 const COUNT = Number(process.env.TAB_SEEDS ?? 150);
 const FIRST = Number(process.env.FIRST_SEED ?? 1);
+/** Seeds that failed once; they are run each time. */
+const KEPT = [487, 1580, 2023, 3080, 4694];
 
 const happenings = [
   ['process', 30], ['frame', 40], ['message', 60], ['say', 8], ['edit', 4], ['trim', 1],
   ['rewind', 1], ['outage', 3], ['connect', 8], ['heal', 3], ['write', 8], ['scroll', 10],
-  ['bottom', 4], ['close', 2], ['open', 3], ['face', 3], ['time', 8], ['tab', 3], ['kill', 2],
-  ['freeze', 2], ['thaw', 3], ['leave', 1], ['takeOver', 1], ['lose', 1],
+  ['bottom', 4], ['close', 2], ['open', 3], ['face', 3], ['time', 8], ['tab', 3], ['kill', 2], ['reload', 3], ['copy', 1],
+  ['freeze', 2], ['thaw', 3], ['leave', 1], ['reopen', 2], ['takeOver', 1], ['lose', 1],
 ];
 const sum = happenings.reduce((all, [, weight]) => all + weight, 0);
 
@@ -52,9 +54,9 @@ class World {
     return () => Object.assign(globalThis, { setTimeout, clearTimeout });
   }
 
-  open(random) {
+  open(random, kept) {
     this.#tabCount += 1;
-    const tab = new PlayedTab(this.browser, this.#tabCount);
+    const tab = new PlayedTab(this.browser, this.#tabCount, kept);
     const connect = () => {
       const session = new TabSession();
       session.origin = this.origin;
@@ -78,7 +80,7 @@ class World {
 
   addFace(tab, random) { tab.faces.push(playedFace(tab.connection, random)); }
 
-  step(random) {
+  async step(random) {
     let at = random.int(1, sum);
     const [name] = happenings.find(([, weight]) => (at -= weight) <= 0);
     const tab = this.tabs[random.int(0, this.tabs.length - 1)];
@@ -119,8 +121,18 @@ class World {
       case 'time': this.pass(random.int(0, 3000)); break;
       case 'tab': if (this.tabs.length < 4) this.open(random); break;
       case 'kill': if (tab && this.tabs.length > 1) this.end(tab, random); break;
+      case 'reload': if (tab) {
+        this.end(tab, random);
+        this.open(random, random.chance(0.9) ? tab.kept : undefined);
+      } break;
+      case 'copy': if (tab && this.tabs.length < 4) this.open(random, new Map(tab.kept)); break;
       case 'freeze': if (tab && this.tabs.some((each) => each !== tab && !each.isFrozen)) {
-        tab.isFrozen = true;
+        tab.freeze(random.chance(0.5));
+      } break;
+      case 'reopen': if (isAwake) {
+        tab.connection.close();
+        if (random.chance(0.5)) await settled();
+        tab.connection.open();
       } break;
       case 'thaw': if (tab) tab.isFrozen = false; break;
       case 'leave': if (isAwake && this.tabs.length > 1) {
@@ -285,7 +297,7 @@ async function run(seed) {
   const restore = world.install();
   try {
     for (let n = random.int(20, 250); n > 0; n -= 1) {
-      world.step(random);
+      await world.step(random);
       await settled();
       world.check();
     }
@@ -298,5 +310,82 @@ async function run(seed) {
 }
 
 test('tabs share one session, survive each other, and each face is exact', async () => {
+  for (const seed of KEPT) await run(seed);
   for (let seed = FIRST; seed < FIRST + COUNT; seed += 1) await run(seed);
+});
+
+/** A world of quiet tabs: what they do is said one by one. */
+async function played(act) {
+  const world = new World({ ...randomSource(1), int: (low) => low });
+  const restore = world.install();
+  try {
+    await act(world, async (seconds) => {
+      for (let second = 0; second < seconds; second += 1) {
+        for (const session of world.sessions) if (session.isWanted) session.connect();
+        await world.rest();
+        world.pass(1000);
+        await world.rest();
+      }
+    });
+  } finally {
+    restore();
+  }
+}
+
+test('a connection that is opened, closed and opened again connects', async () => {
+  await played(async ({ tabs: [{ connection }] }, wait) => {
+    connection.close();
+    connection.open();
+    await wait(3);
+    assert.equal(connection.state.phase, 'live');
+    for (let n = 0; n < 2; n += 1) {
+      connection.close();
+      connection.open();
+    }
+    await wait(3);
+    assert.equal(connection.state.phase, 'live');
+  });
+});
+
+test('a leader that stands still is not live for the others: another leads within ten seconds', async () => {
+  for (const isTold of [true, false]) {
+    await played(async (world, wait) => {
+      world.open(randomSource(2));
+      await wait(5);
+      const [one, two] = world.tabs;
+      assert.deepEqual([one.connection.isLeader, two.connection.isLive], [true, true]);
+      one.freeze(isTold);
+      await wait(isTold ? 2 : 10);
+      assert.deepEqual([two.connection.isLeader, two.connection.isLive], [true, true]);
+      one.isFrozen = false;
+      await wait(5);
+      assert.deepEqual([one.connection.isLeader, one.connection.isLive], [false, true]);
+    });
+  }
+});
+
+test('a tab without room to keep its name connects all the same', async () => {
+  await played(async (world, wait) => {
+    world.open(randomSource(2));
+    const [, two] = world.tabs;
+    two.kept.set = () => { throw new Error('QuotaExceededError'); };
+    two.connection.close();
+    two.connection.open();
+    await wait(8);
+    assert.equal(two.connection.state.phase, 'live');
+  });
+});
+
+test('a request by way of another tab holds what a request can, and rejects for the rest', async () => {
+  await played(async (world, wait) => {
+    world.open(randomSource(2));
+    await wait(5);
+    const { connection } = world.tabs.find((tab) => !tab.connection.isLeader);
+    const asked = connection.request('fetchConversation', { conversation: 'c1', draw() {} });
+    await wait(3);
+    assert.equal((await asked).conversation.id, 'c1');
+    await assert.rejects(connection.request('fetchConversation', { conversation: 1n }), {
+      code: 'bad_request',
+    });
+  });
 });

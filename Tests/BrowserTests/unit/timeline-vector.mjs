@@ -9,11 +9,11 @@ function each(list) {
 }
 
 /** A message in one of the short forms of the vector files. */
-export function message(item, numbering) {
+export function message(item) {
   const given = typeof item === 'number' ? { id: String(item) } : item;
   const own = /^\d+$/u.test(given.id) ? Number(given.id) : undefined;
   const number = given.seq ?? own;
-  const seq = numbering === 'unnumbered' || given.seq === null ? undefined : number;
+  const seq = given.seq === null ? undefined : number;
   const second = given.at ?? number ?? 0;
   return {
     id: given.id,
@@ -27,37 +27,33 @@ export function message(item, numbering) {
   };
 }
 
-export const messages = (list, numbering) => each(list).map((item) => message(item, numbering));
+export const messages = (list) => each(list).map(message);
 
-function page({ items, limit, cached, anchor, ...rest }, numbering) {
+function page({ items, limit, cached, anchor, ...rest }) {
   const given = {
-    conversation: 'c', ...rest, messages: messages(items, numbering),
+    conversation: 'c', ...rest, messages: messages(items),
     ...(cached && { isCached: true }), ...(anchor !== undefined && { anchor }),
   };
   return limit === undefined ? given : pageByLimit({ ...given, limit });
 }
 
 /** Gives a timeline one step of a vector; returns the changes, if the step has any. */
-export function takeStep(timeline, step, numbering) {
-  if (step.page) return timeline.apply(page(step.page, numbering), step.visible);
+export function takeStep(timeline, step) {
+  if (step.page) return timeline.apply(page(step.page), step.visible);
   if (step.deltas) {
     const deltas = each(step.deltas).map((item) => ({
-      type: item.type ?? 'inserted', via: item.via, message: message(item, numbering),
+      type: item.type ?? 'inserted', via: item.via, message: message(item),
     }));
     const { covers, lost: gaps, head, floor } = step;
     return timeline.applyDeltas(deltas, { covers, gaps, head, floor });
   }
-  if (step.show) return timeline.show(messages(step.show, numbering));
+  if (step.show) return timeline.show(messages(step.show));
   if (step.hide) return timeline.hide(step.hide);
   if (step.trimTo) return timeline.trimTo(step.trimTo, step.focus);
   if (step.read !== undefined) {
-    const createdAt = new Date(step.read * 1000).toISOString();
-    const marker = numbering === 'unnumbered' ? { createdAt, id: String(step.read) } : step.read;
-    return timeline.setRead(marker, step.unreadCount);
+    return timeline.setRead(step.read, step.unreadCount);
   }
   if (step.view !== undefined) timeline.viewPassed(step.view);
-  if (step.breakFeed) timeline.breakFeed();
-  if (step.resumeFeed) timeline.resumeFeed();
   return step.reset ? timeline.reset() : undefined;
 }
 

@@ -1,14 +1,15 @@
 // All that @gapless/client exports, used as an app would: tsc --strict has to take it. A test looks
 // whether each exported name is here.
 import {
-  Backoff, ChatClient, ChatDataSource, CloseCode, Connection, Conversation, ConversationList,
+  Administration, Backoff, ChatClient, ChatDataSource, CloseCode, Connection, Conversation, ConversationList,
   Coverage, Grouping, History, Holder, ManagedMessageList, MessageStore, Outbox, Pubsub,
   RequestError, ScrollView, Signal, Timeline, applyDelta, chatItemChanges, closeReason,
   connectionOf, decorateChatItems, distance, findBoundaries, findBoundariesOf,
   findBoundaryIndices, historyScenario, indexOfChatItem, isFillable, loadFor, loadForGap,
-  mayComeBack, merge, newIdentifier, nextLoad, pageByLimit, scenarioOf, tombstones,
+  mayComeBack, merge, newIdentifier, nextLoad, onError, pageByLimit, scenarioOf, tombstones,
 } from '@gapless/client';
 import type {
+  Ask, ConnectionState, ConversationName, Credentials, Have, Reason, Seen, Unread, UpstreamState,
   Boundary, ChatDataSourceDelegate, ChatMessageItem, ConversationDelta, ConversationRecord, Draft,
   Gap, HistoryDelegate, Item, ListMessage, ListNews, ManagedMessageListDelegate, Message,
   MessageDelta, MessagesNews, Participant,
@@ -74,6 +75,7 @@ export async function faces(record: ConversationRecord) {
     const written: readonly Draft[] = [...face.drafts, ...face.edits];
     const id: string = face.send('hello', { color: 'red' });
     face.retry(id);
+    console.log(face.rewrite(id, 'shorter'), written[0]?.code === 'too_large');
     face.discard(id);
     face.markRead(1);
     await Promise.all([face.edit(id, 'other'), face.delete(id)]).catch((error: unknown) => {
@@ -99,14 +101,33 @@ export async function faces(record: ConversationRecord) {
   console.log(historyScenario({ lastMessage: 3, lastSeen: 1 }).kind);
 }
 
+export async function administered(client: ChatClient, name: ConversationName, ask: Ask) {
+  const administration: Administration = client.administration(name);
+  const record: ConversationRecord = await administration.update({ title: 'Ops' });
+  await administration.addParticipants(['bob']);
+  await client.createConversation({ participants: ['bob'], distinct: true });
+  const given: Credentials | null = await ask({ expired: false });
+  const state: ConnectionState = client.connection.state;
+  const upstream: UpstreamState | null = client.connection.upstream;
+  const unread: Unread | null = client.connection.unread;
+  const conversation = new Conversation(client.connection, name);
+  const seen: Seen = conversation.see('m1');
+  const have: Have | null = conversation.have;
+  conversation.changed.listen((reason: Reason) => console.log(reason, have, seen.rev));
+  await conversation.administration.leave();
+  console.log(record, given, state.phase, upstream?.state, unread?.messages);
+}
+
 export function parts(messages: ListMessage[], page: Message[], gap: Gap, element: HTMLElement) {
   const credentials = () => ({ user: 'alice' });
   const connection: Connection = connectionOf({ url: 'ws://x', credentials });
   new Connection({ url: 'ws://x', credentials }).close();
+  onError((error: unknown) => console.log(error))();
   const stop: () => void = connection.changed.listen(() => console.log(connection.state.phase));
   stop();
   const conversation = new Conversation(connection, 'ops');
   const items: readonly Item[] = conversation.items;
+  console.log(conversation.firstUnread?.length, conversation.olderError?.code);
   const list = new ConversationList(connection);
   list.create({ title: 'Ops', participants: ['alice'] }).then(({ id }) => list.record(id));
   const runs = new Coverage([[1, 5]]).union(Coverage.interval(8, 9));

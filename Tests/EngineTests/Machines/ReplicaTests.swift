@@ -14,7 +14,7 @@ import Wire
 
     /// The states by name, each reached by events alone.
     enum Place: String, CaseIterable, CustomTestStringConvertible {
-        case broken, loading, comparing, verifying, forking, catchingUp, showing, waiting, live
+        case broken, loading, comparing, forking, catchingUp, showing, waiting, live
         case hole
 
         var testDescription: String { rawValue }
@@ -28,7 +28,6 @@ import Wire
                 switch phase {
                 case .loading: self = .loading
                 case .comparingHead: self = .comparing
-                case .verifyingHead: self = .verifying
                 case .forkingEpoch: self = .forking
                 case .catchingUp: self = .catchingUp
                 case .showingLatest: self = .showing
@@ -43,7 +42,6 @@ import Wire
             case .broken, .waiting, .live, .hole: nil
             case .loading: .conversation
             case .comparing: .compareHead
-            case .verifying: .verifyHead
             case .forking: .forkEpoch
             case .catchingUp: .catchUp
             case .showing: .latest
@@ -56,12 +54,11 @@ import Wire
             replica.acknowledged(generation: 1, isKnown: self != .loading)
             switch self {
             case .broken, .loading, .comparing: break
-            case .verifying: _ = replica.compared(head(13), seen: head(12), position: head(10))
             case .forking: _ = replica.compared(head(11), seen: head(12), position: head(10))
             case .catchingUp: _ = replica.compared(head(13), seen: head(10), position: head(10))
             case .showing:
                 _ = replica.compared(head(13), seen: head(10), position: head(10))
-                replica.goOn(isFar: true, isWatched: true)
+                replica.goOn(isFar: true)
             case .waiting, .live, .hole:
                 _ = replica.compared(head(10), seen: head(10), position: head(10))
                 if self != .waiting { _ = replica.arrived(at: 10, at: now) }
@@ -72,8 +69,8 @@ import Wire
     }
 
     enum Event: String, CaseIterable, CustomTestStringConvertible {
-        case acknowledged, lapsed, doubted, same, newer, newerOverHole, older, fellBehind, expects
-        case graceOver, arrived, conflictOnCatchUp, conflictOnVerify, conflictOnPage
+        case acknowledged, lapsed, doubted, same, newer, newerOverHole, older, expects, graceOver
+        case arrived, conflict
 
         var testDescription: String { rawValue }
 
@@ -87,13 +84,10 @@ import Wire
             case .newerOverHole:
                 _ = replica.compared(head(13), seen: head(12), position: head(10))
             case .older: _ = replica.compared(head(9), seen: head(10), position: head(10))
-            case .fellBehind: replica.fellBehind(at: later)
             case .expects: if replica.expects(12) { replica.openHole(at: later) }
             case .graceOver: _ = replica.givesUpHole(at: later.adding(250), grace: 250)
             case .arrived: _ = replica.arrived(at: 12, at: later)
-            case .conflictOnCatchUp: _ = replica.conflicted(.catchUp)
-            case .conflictOnVerify: _ = replica.conflicted(.verifyHead)
-            case .conflictOnPage: _ = replica.conflicted(.latest)
+            case .conflict: replica.conflicted()
             }
         }
     }
@@ -109,9 +103,8 @@ import Wire
             }),
         .same: [.comparing: .waiting],
         .newer: [.comparing: .catchingUp],
-        .newerOverHole: [.comparing: .verifying],
+        .newerOverHole: [.comparing: .catchingUp],
         .older: [.comparing: .forking],
-        .fellBehind: [.live: .waiting, .hole: .waiting],
         .expects: [.live: .hole],
         .graceOver: [.hole: .catchingUp],
         .arrived: [.waiting: .live, .hole: .live],
@@ -124,9 +117,7 @@ import Wire
         #expect(replica.next == place.step)
         event.happen(to: &replica)
         var expected = Self.table[event]?[place] ?? place
-        if place != .broken {
-            if event == .conflictOnCatchUp || event == .conflictOnVerify { expected = .forking }
-        }
+        if place != .broken, event == .conflict { expected = .forking }
         #expect(Place(replica) == expected)
         #expect(replica.next == expected.step)
     }
@@ -139,30 +130,16 @@ import Wire
             if place == .broken, event == .doubted { continue }
             var replica = place.replica
             replica.inFlight.begin(.latest)
-            _ = replica.identity.confirm()
+            replica.identity.confirm()
             let era = replica.era
             event.happen(to: &replica)
-            #expect(replica.era == era + 1 && replica.inFlight.isEmpty && !replica.isConfirmed)
-            #expect(replica.readTo == nil && replica.holeSince == nil)
+            #expect(replica.era !== era && replica.inFlight.isEmpty && !replica.isConfirmed)
+            #expect(replica.readTo == nil && replica.hole == nil)
         }
     }
 
-    /// What the feed told above a hole is of that feed: it leads nowhere in the next.
-    @Test func whatWasSeenOfAFeedEndsWithIt() {
-        for event in [Event.acknowledged, .lapsed] {
-            var replica = Place.waiting.replica
-            _ = replica.ahead.see(Self.head(11))
-            event.happen(to: &replica)
-            #expect(replica.ahead.isEmpty)
-        }
-        var doubted = Place.waiting.replica
-        _ = doubted.ahead.see(Self.head(11))
-        _ = doubted.doubted(at: Self.later)
-        #expect(!doubted.ahead.isEmpty)
-    }
-
-    @Test func itIsAwaySinceTheFeedBrokeOrWasDoubtedOrFellBehind() {
-        for event in [Event.lapsed, .doubted, .fellBehind] {
+    @Test func itIsAwaySinceTheFeedBrokeOrWasDoubted() {
+        for event in [Event.lapsed, .doubted] {
             var replica = Place.live.replica
             event.happen(to: &replica)
             #expect(replica.awaySince == Self.later, "\(event)")
@@ -210,109 +187,77 @@ import Wire
         #expect(Place(replica) == .live)
     }
 
-    @Test func aLogThatWasToldOfItsLossIsReadAgainOrBegunAnew() {
-        // It has what was taken from it after all, and is known: it keeps no mark of the position.
-        var known = Place.forking.replica
-        _ = known.identity.confirm()
-        #expect(
-            known.forked(Self.head(12), seen: Self.head(12), position: Self.head(10)) == .nothing)
-        #expect(Place(known) == .catchingUp && known.readTo == Self.unmarked(10))
-        // Nobody knows whether it is that log.
-        var unknown = Place.forking.replica
-        #expect(
-            unknown.forked(Self.head(13), seen: Self.head(12), position: Self.head(10))
-                == .replaced(Self.head(13), .mark))
+    @Test func aLogThatWasToldOfItsLossIsComparedAgainOrBegunAnew() {
+        // It grew past what was taken from it, and keeps no mark of that: nobody knows whether it
+        // is that log, whatever was known of it before.
+        for isConfirmed in [false, true] {
+            var unknown = Place.forking.replica
+            if isConfirmed { unknown.identity.confirm() }
+            #expect(
+                unknown.forked(Self.head(13), seen: Self.head(12))
+                    == .replaced(Self.head(13), .mark))
+        }
         var same = Place.forking.replica
-        #expect(
-            same.forked(Self.head(12), seen: Self.head(12), position: Self.head(10)) == .nothing)
+        #expect(same.forked(Self.head(12), seen: Self.head(12)) == .nothing)
         #expect(Place(same) == .comparing)
         var shorter = Place.forking.replica
-        _ = shorter.identity.confirm()
-        #expect(
-            shorter.forked(Self.head(11), seen: Self.head(12), position: Self.head(10)) == .nothing)
+        #expect(shorter.forked(Self.head(11), seen: Self.head(12)) == .nothing)
         #expect(Place(shorter) == .comparing)
         let other = MachineSamples.head(11, epoch: "e2")
-        #expect(
-            shorter.forked(other, seen: Self.head(12), position: Self.head(10))
-                == .replaced(other, .replaced))
+        #expect(shorter.forked(other, seen: Self.head(12)) == .replaced(other, .replaced))
     }
-
-    private static func unmarked(_ rev: Int) -> Head { MachineSamples.head(rev, mark: "") }
 
     // MARK: - The chain
 
-    @Test func aConflictInTheMiddleOfAChainIsLookedAtBeforeAnythingIsForked() {
+    @Test func aConflictInTheMiddleOfAChainMeansThatWhatWasTakenIsLost() {
         var replica = Place.catchingUp.replica
-        #expect(replica.readOn(to: Self.head(11), newest: Self.head(13)) == nil)
-        let isAnswer = replica.conflicted(.catchUp)
-        #expect(isAnswer && Place(replica) == .comparing && replica.readTo == nil)
+        replica.readOn(to: 11)
+        replica.conflicted()
+        #expect(Place(replica) == .forking && replica.readTo == nil)
     }
 
-    @Test func whatTheFeedToldEndsAChainThatReachesIt() {
+    @Test func aLongChainShowsItsEndOnce() {
         var replica = Place.catchingUp.replica
-        for rev in [14, 13, 12] { _ = replica.ahead.see(Self.head(rev)) }
-        #expect(replica.readOn(to: Self.head(11), newest: Self.head(15)) == nil)
-        #expect(replica.readOn(to: Self.head(11), newest: Self.head(14)) == Self.head(14))
-    }
-
-    @Test func aLongChainShowsItsEndOnceAndJumpsWhereNobodyWatches() {
-        var replica = Place.catchingUp.replica
-        replica.goOn(isFar: false, isWatched: false)
+        replica.goOn(isFar: false)
         #expect(Place(replica) == .catchingUp)
-        replica.goOn(isFar: true, isWatched: true)
+        replica.goOn(isFar: true)
         #expect(Place(replica) == .showing)
         replica.showedLatest()
-        replica.goOn(isFar: true, isWatched: true)
+        replica.goOn(isFar: true)
         #expect(Place(replica) == .catchingUp)
-        replica.goOn(isFar: true, isWatched: false)
-        #expect(Place(replica) == .loading)
-    }
-
-    @Test func aJumpIsTakenOnlyBeyondWhatWasReadAndWhereNobodyWatches() {
-        func jump(to rev: Int, isWatched: Bool) -> (Bool, Place) {
-            var replica = Place.catchingUp.replica
-            _ = replica.readOn(to: Self.head(12), newest: Self.head(20))
-            replica.goOn(isFar: true, isWatched: false)
-            let isTaken = replica.mayStand(
-                at: rev, position: Self.head(10), isWatched: isWatched)
-            return (isTaken, Place(replica))
-        }
-        #expect(jump(to: 13, isWatched: false) == (true, .loading))
-        #expect(jump(to: 13, isWatched: true) == (false, .catchingUp))
-        #expect(jump(to: 12, isWatched: false) == (false, .catchingUp))
-        #expect(jump(to: 10, isWatched: false) == (false, .comparing))
     }
 
     // MARK: - Holes
 
     @Test func aHoleStaysOpenUntilTheFeedHasBroughtAllThatIsKnown() {
         var replica = Place.hole.replica
-        replica.followed(to: 11)
+        #expect(replica.arrived(at: 11, at: Self.later) == .hole)
         #expect(Place(replica) == .hole)
-        replica.followed(to: 12)
+        #expect(replica.arrived(at: 12, at: Self.later) == .live)
         #expect(Place(replica) == .live)
     }
 
     @Test func aHoleKeepsItsMomentWhenTheFeedTellsMoreAboveIt() {
         var replica = Place.hole.replica
         Event.expects.happen(to: &replica)
-        replica.fellBehind(at: Self.later)
-        #expect(replica.holeSince == Self.now)
+        #expect(replica.hole?.since == Self.now)
         #expect(replica.arrived(at: 10, at: Self.later) == .hole)
-        #expect(replica.holeSince == Self.now)
+        #expect(replica.hole?.since == Self.now)
         let isOver = replica.givesUpHole(at: Self.now.adding(249), grace: 250)
         #expect(!isOver)
     }
 
-    @Test func whatWasForgottenIsReadBeforeItIsThePresent() {
-        var replica = Place.waiting.replica
-        for rev in 12...10_012 { _ = replica.ahead.see(Self.head(rev)) }
-        _ = replica.ahead.absorb(after: Self.head(11))
-        #expect(replica.arrived(at: 10_011, at: Self.now) == .hole)
+    /// The feed brought what the chain was to be asked for. A damaged log is asked anyway: an
+    /// answer shows that it is whole again.
+    @Test func aChainThatTheFeedHasBroughtIsNotRead() {
+        var replica = Place.hole.replica
         let isOver = replica.givesUpHole(at: Self.later, grace: 250)
         #expect(isOver)
-        replica.endChain()
-        #expect(replica.arrived(at: 10_012, at: Self.later) == .present)
+        var damaged = replica
+        #expect(replica.arrived(at: 11, at: Self.later) == .reading)
+        #expect(replica.arrived(at: 12, at: Self.later) == .present)
+        damaged.backoff.damage("changes")
+        #expect(damaged.arrived(at: 12, at: Self.later) == .reading)
     }
 
     @Test func atThePresentWhatWasToldAboveThePositionIsForgotten() {
@@ -339,12 +284,5 @@ import Wire
         let next = MachineSamples.message(5, rev: 14)
         let isNextToBeTold = replica.ahead.isToBeTold(next, at: 14)
         #expect(isNextToBeTold)
-    }
-
-    @Test func nobodyIsToldWhatMayFollowARemoval() {
-        var replica = Replica(at: Self.now)
-        replica.knowMembers(upTo: 5)
-        replica.knowMembers(upTo: 3)
-        #expect(replica.knowsMembers(before: 6) && !replica.knowsMembers(before: 7))
     }
 }

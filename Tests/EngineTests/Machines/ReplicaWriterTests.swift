@@ -45,18 +45,6 @@ import Wire
         #expect(copy.trimmedAt == nil)
     }
 
-    @Test mutating func aCacheThatTrimsByItselfIsNotToldThatItHasMore() {
-        let stream = MachineSamples.replica()
-        writer.keep(.changesFrom(conversation: "c1", rev: 3), of: stream)
-        writer.keep(.changesFrom(conversation: "c2", rev: 3), of: MachineSamples.replica("c2"))
-        writer.keep(.changesFrom(conversation: "c1", rev: 9), of: stream)
-        writer.trimmed(stream, changesFrom: 5)
-        #expect(
-            batch() == [
-                .changesFrom(conversation: "c2", rev: 3), .changesFrom(conversation: "c1", rev: 9),
-            ])
-    }
-
     @Test mutating func eachStreamIsSavedOnceATurn() {
         let (one, two) = (MachineSamples.replica(), MachineSamples.replica("c2"))
         for _ in 0..<2 { for stream in [one, two] { writer.moved(stream) } }
@@ -95,7 +83,7 @@ import Wire
         #expect(
             batch() == [
                 .begin(MachineSamples.record(), head: MachineSamples.head(10)),
-                .changesFrom(conversation: "c1", rev: 12),
+                .changesFrom(conversation: "c1", rev: 12, known: 10),
             ])
         // The same gap, until the file has taken something.
         #expect(writer.detach(stream, at: Self.now.adding(2000)) == Self.now)
@@ -191,23 +179,22 @@ import Wire
         var copy = ReplicaCopy()
         copy.begin(asOf: 20)
         copy.fillBack(from: 10)
-        let part = copy.filledBack(upTo: 15, more: true, head: 30, position: 20)
-        #expect(part == nil)
+        copy.filledBack(upTo: 15, more: true, head: MachineSamples.head(30))
+        #expect(copy.backfill?.until == nil)
         // It begins no sooner than this one.
         copy.fillBack(from: 10)
         #expect(copy.backfill?.from == 10 && copy.backfill?.upTo == 15)
         copy.fillBack(from: 5)
         #expect(copy.backfill?.from == 5 && copy.backfill?.upTo == 5)
         // What the stream has not taken yet may have replaced what the cache lacks.
-        let behind = copy.filledBack(upTo: 20, more: true, head: 23, position: 21)
-        #expect(behind == nil && copy.changesFrom == 20 && copy.backfill?.until == 23)
-        let early = copy.settleBackfill(at: 22)
-        let due = copy.settleBackfill(at: 23)
-        #expect(early == nil && due == 5)
+        copy.filledBack(upTo: 20, more: true, head: MachineSamples.head(23))
+        #expect(copy.changesFrom == 20 && copy.backfill?.until == MachineSamples.head(23))
+        let from = copy.settleBackfill()
+        #expect(from == 5)
         #expect(copy.changesFrom == 5 && copy.backfill == nil)
-        // To the end of the log there is nothing that was not read.
+        // So it is at the end of the log.
         copy.fillBack(from: 3)
-        let whole = copy.filledBack(upTo: 40, more: false, head: 40, position: 23)
-        #expect(whole == 3 && copy.changesFrom == 3)
+        copy.filledBack(upTo: 40, more: false, head: MachineSamples.head(40))
+        #expect(copy.backfill?.until == MachineSamples.head(40))
     }
 }

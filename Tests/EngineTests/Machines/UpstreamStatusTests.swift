@@ -38,17 +38,17 @@ import Wire
         for conversation in [one, two, two] { status.fellBehind(conversation) }
         #expect(told(after: 0) == nil && status.isBehind(two))
         status.settled(one)
-        var isToBeTold = status.takeIsToBeTold()
+        var isToBeTold = status.takePendingNotice()
         #expect(!isToBeTold)
         status.settled(two)
-        isToBeTold = status.takeIsToBeTold()
+        isToBeTold = status.takePendingNotice()
         #expect(isToBeTold && !status.isBehind(two))
-        isToBeTold = status.takeIsToBeTold()
+        isToBeTold = status.takePendingNotice()
         #expect(!isToBeTold)
         #expect(told(after: 7) == .online)
         // What was not behind settles nothing.
         status.settled(one)
-        isToBeTold = status.takeIsToBeTold()
+        isToBeTold = status.takePendingNotice()
         #expect(!isToBeTold)
     }
 

@@ -250,7 +250,7 @@ private final class TurnLog: TurnEffects {
         var limits = Limits()
         limits.recentBytes = 0
         engine = Engine(
-            limits: limits, server: ServerIdentity(name: "gapless", version: "0"),
+            limits: limits, server: ServerIdentity(name: "gapless", version: "0", commit: "0"),
             authenticator: Doorkeeper(), instance: "log", at: now)
         turns = TurnRunner(engine)
     }
@@ -323,8 +323,8 @@ private final class TurnLog: TurnEffects {
 
     func usage() -> ThreadUsage { used }
 
-    func perform(_ effect: Turn.UpstreamEffect) {
-        if case .perform(let token, let operation, let caller) = effect {
+    func perform(_ call: UpstreamCall) {
+        if case .perform(let operation, let caller, let token) = call {
             lines.append("perform")
             let performed = origin.perform(operation, by: caller)
             engine.feed(performed.events, at: now)

@@ -1,0 +1,59 @@
+/** @import { ConversationRecord } from './types.js' */
+
+/**
+ * What those who may can change of a conversation: its record, and who takes part. Each is a
+ * request that fails with a `RequestError`, `disconnected` while there is no session; nothing is
+ * kept for later.
+ */
+export class Administration {
+  #request;
+
+  /** @param {(method: string, params: object) => Promise<*>} request  of the conversation */
+  constructor(request) { this.#request = request; }
+
+  /**
+   * Changes the title, or the metadata.
+   *
+   * @param {{title?: string | null, metadata?: Record<string, *>, ifRev?: number}} fields  `ifRev`:
+   *   a record that was changed since is a `conflict`
+   * @returns {Promise<ConversationRecord>}
+   */
+  update(fields) { return this.#changed('updateConversation', fields); }
+
+  /**
+   * @param {string[]} users
+   * @returns {Promise<ConversationRecord>}
+   */
+  addParticipants(users) { return this.#changed('addParticipants', { users }); }
+
+  /**
+   * @param {string[]} users
+   * @returns {Promise<ConversationRecord>}
+   */
+  removeParticipants(users) { return this.#changed('removeParticipants', { users }); }
+
+  /**
+   * @param {string[]} users
+   * @returns {Promise<ConversationRecord>}
+   */
+  addAdmins(users) { return this.#changed('addAdmins', { users }); }
+
+  /**
+   * @param {string[]} users
+   * @returns {Promise<ConversationRecord>}
+   */
+  removeAdmins(users) { return this.#changed('removeAdmins', { users }); }
+
+  /** Takes part no more. */
+  async leave() { await this.#request('leaveConversation', {}); }
+
+  /** Deletes the conversation, for everybody. */
+  async delete() { await this.#request('deleteConversation', {}); }
+
+  /**
+   * @param {string} method
+   * @param {object} params
+   * @returns {Promise<ConversationRecord>}
+   */
+  async #changed(method, params) { return (await this.#request(method, params)).conversation; }
+}

@@ -1,0 +1,246 @@
+import { RequestError } from '../../Browser/request-error.js';
+import { Composer } from './composer.js';
+import { confirmation } from './dialogs.js';
+import { element, icon, setText, soon } from './dom.js';
+import { FindPanel } from './find-panel.js';
+import { MessageList } from './message-list.js';
+import { conversationName, listNames } from './people.js';
+import { showPeople } from './people-dialog.js';
+import { Restored } from './restored.js';
+import { TruthPanel } from './truth-panel.js';
+
+/** @import { Connection } from '../../Browser/connection.js' */
+/** @import { Conversation } from '../../Browser/conversation.js' */
+/** @import { ConversationList } from '../../Browser/conversations.js' */
+/** @import { Message } from '../../Browser/types.js' */
+/** @import { Health } from './health.js' */
+/** @import { UnsentTexts } from './unsent.js' */
+
+const BACK = 'M12.5 4.5L7 10l5.5 5.5';
+const GLASS = 'M13 13l4 4M14.5 9a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0z';
+const STRETCHES = 'M3 7h14M3 13h5M12 13h5';
+
+/**
+ * One open conversation: its name, what is in doubt about it, its messages, who is typing, and the
+ * box to write in.
+ */
+export class ConversationView {
+  #connection;
+  #conversation;
+  #list;
+  #unsent;
+  #health;
+  #scheduleDraw = soon(() => this.#draw());
+  /** @type {(() => void)[]} */
+  #stops = [];
+
+  /**
+   * @param {object} options
+   * @param {Connection} options.connection
+   * @param {Conversation} options.conversation
+   * @param {ConversationList} options.list
+   * @param {UnsentTexts} options.unsent
+   * @param {Health} options.health
+   * @param {() => void} options.onBack
+   */
+  constructor({ connection, conversation, list, unsent, health, onBack }) {
+    this.#connection = connection;
+    this.#conversation = conversation;
+    this.#list = list;
+    this.#unsent = unsent;
+    this.#health = health;
+    this.composer = new Composer({
+      onSend: (body, metadata) => this.#send(body, metadata),
+      onEdit: ({ id }) => {
+        const seen = conversation.see(id);
+        return (body) => this.#attempt(conversation.edit(seen, body), 'changed');
+      },
+      onTyped: (hasText) => conversation.typed(hasText),
+      onRecall: () => this.#ownLast(),
+    });
+    this.truth = new TruthPanel({
+      connection, conversation, onShow: (seq) => { this.messages.reveal(seq); },
+    });
+    this.messages = new MessageList({
+      connection, conversation, user: connection.user, health,
+      onReply: (message) => this.composer.reply(message, this.#nameOf(message.author)),
+      onEdit: (message) => this.composer.edit(message),
+      onRewrite: ({ id, body }) => this.composer.revise('Editing what was not sent', body,
+        (text) => conversation.rewrite(id, text)),
+      onDelete: (message) => this.#delete(message),
+      onView: (first, last) => { this.truth.view = [first, last]; },
+      onLost: () => confirmation({
+        question: 'That message is not here, and can\'t be loaded now.', answer: 'OK', isOnly: true,
+      }),
+    });
+    this.restored = new Restored({
+      connection, conversation, hasSeen: (seq) => this.messages.hasSeen(seq),
+    });
+    this.truthButton = element('button', {
+      type: 'button', class: 'round', 'aria-label': 'What this page holds',
+      title: 'What this page holds', 'aria-expanded': 'false',
+      'aria-controls': this.truth.element.id, onclick: () => this.#toggleTruth(),
+    }, icon(STRETCHES));
+    this.find = new FindPanel({ conversation, onShow: (seq) => this.messages.reveal(seq) });
+    this.findButton = element('button', {
+      type: 'button', class: 'round', 'aria-label': 'Search', title: 'Search',
+      'aria-expanded': 'false', 'aria-controls': this.find.element.id,
+      onclick: () => this.#toggleFind(),
+    }, icon(GLASS));
+    this.title = element('h2', {});
+    this.subtitle = element('button', {
+      type: 'button', class: 'people-button', title: 'People',
+      onclick: () => this.#showPeople(onBack),
+    });
+    this.notice = element('div', { class: 'notice', role: 'status', hidden: true });
+    this.typing = element('div', { class: 'typing', 'aria-live': 'polite' });
+    /** What to put on the page. */
+    this.elements = [
+      element('header', { class: 'head' },
+        element('button', {
+          type: 'button', class: 'round back', 'aria-label': 'All conversations', onclick: onBack,
+        }, icon(BACK)),
+        element('div', { class: 'name' }, this.title, this.subtitle), this.findButton,
+        this.truthButton),
+      this.find.element, this.truth.element, this.notice, this.restored.element,
+      this.messages.element, this.typing, this.composer.element,
+    ];
+    this.#stops = [conversation, list].map(({ changed }) => changed.listen(this.#scheduleDraw));
+    // At once: the banner takes its room from the messages, which then hold their place.
+    for (const signal of [health.changed, connection.live]) {
+      this.#stops.push(signal.listen(() => this.#draw()));
+    }
+    this.#draw();
+  }
+
+  /** It is on the page now, so that a text has a height: writing goes on where it was left. */
+  enter() {
+    this.composer.text = this.#unsent.text(this.#conversation.id);
+    this.composer.focus();
+  }
+
+  /** Keeps what is written here and not sent. */
+  keepText() { this.#unsent.keep(this.#conversation.id, this.composer.text); }
+
+  /** Stops following the conversation; what is written there and not sent is kept. */
+  dispose() {
+    this.keepText();
+    for (const stop of this.#stops) stop();
+    this.messages.dispose();
+    this.truth.dispose();
+    this.restored.dispose();
+  }
+
+  #toggleTruth() {
+    this.truth.isShown = !this.truth.isShown;
+    this.truthButton.setAttribute('aria-expanded', String(this.truth.isShown));
+  }
+
+  #toggleFind() {
+    this.find.isShown = !this.find.isShown;
+    this.findButton.setAttribute('aria-expanded', String(this.find.isShown));
+  }
+
+  /** @param {() => void} onLeft */
+  #showPeople(onLeft) {
+    const record = this.#conversation.record ?? this.#list.record(this.#conversation.id);
+    if (record) showPeople({ connection: this.#connection, record, onLeft });
+  }
+
+  /** @param {string} id */
+  #nameOf(id) { return this.#conversation.people.get(id)?.name ?? id; }
+
+  #draw() {
+    const conversation = this.#conversation;
+    const listed = this.#list.record(conversation.id);
+    const record = conversation.record ?? listed;
+    const participants = record?.participants ?? listed?.participants;
+    const { user } = this.#connection;
+    const named = record && { ...record, participants };
+    setText(this.title, conversationName(named, conversation.id, user));
+    setText(this.subtitle, peopleText(record?.participantCount, participants));
+    setText(this.typing, typingText(conversation.typists));
+    const notice = this.#noticeText();
+    this.notice.hidden = notice === '';
+    setText(this.notice, notice);
+    this.composer.setEnabled(conversation.phase !== 'ended');
+    this.#list.markRead(conversation.id, conversation.lastReadSeq ?? 0);
+  }
+
+  /** What is in doubt about this conversation; an empty text for nothing. */
+  #noticeText() {
+    const { phase, ending, isOpen } = this.#conversation;
+    if (phase === 'ended') return ending ?? '';
+    const { trouble } = this.#health;
+    if (trouble !== null) return trouble.text;
+    if (phase === 'waiting') return 'The gateway can\'t answer now, and is asked again.';
+    return phase === 'live' && isOpen
+      ? 'There may be newer messages here. The gateway is reading them.' : '';
+  }
+
+  /**
+   * @param {string} body
+   * @param {Record<string, *>} [metadata]
+   */
+  #send(body, metadata) {
+    try {
+      this.#conversation.send(body, metadata);
+    } catch (error) {
+      const { message } = /** @type {Error} */ (error);
+      confirmation({ question: `This can't be sent: ${message}.`, answer: 'OK', isOnly: true });
+      return false;
+    }
+    this.messages.clearUnread();
+    this.messages.scrollToEnd();
+    return true;
+  }
+
+  /** @param {Message} message */
+  async #delete(message) {
+    const seen = this.#conversation.see(message.id);
+    const question = 'Delete this message for everybody?';
+    const isSure = await confirmation({ question, answer: 'Delete' });
+    if (isSure) await this.#attempt(this.#conversation.delete(seen), 'deleted');
+  }
+
+  /**
+   * @param {Promise<void>} action
+   * @param {string} what
+   */
+  async #attempt(action, what) {
+    try {
+      await action;
+    } catch (error) {
+      // What is in conflict or too large stands below its message, with what one can do about it.
+      if (RequestError.is(error, 'conflict') || RequestError.is(error, 'too_large')) return;
+      const { message } = /** @type {Error} */ (error);
+      const question = `The message was not ${what}: ${message}.`;
+      await confirmation({ question, answer: 'OK', isOnly: true });
+    }
+  }
+
+  #ownLast() {
+    const { user } = this.#connection;
+    const item = this.#conversation.items.findLast((of) => (
+      of.kind === 'message' && of.message.author === user && !of.message.deleted
+    ));
+    return item?.kind === 'message' ? item.message : undefined;
+  }
+}
+
+/**
+ * @param {number | undefined} count
+ * @param {string[] | undefined} people
+ */
+function peopleText(count, people) {
+  const total = count ?? people?.length;
+  if (total === undefined) return '';
+  // Events tell how many there are now, and not who.
+  return people?.length === total && total <= 5 ? listNames(people, 5) : `${total} people`;
+}
+
+/** @param {string[]} users */
+function typingText(users) {
+  if (users.length === 0) return '';
+  return `${listNames(users)} ${users.length === 1 ? 'is' : 'are'} typing…`;
+}

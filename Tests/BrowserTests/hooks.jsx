@@ -1,0 +1,47 @@
+// Shows what the hooks give, in StrictMode: React mounts each component twice, and an app that
+// closes its client when the component that made it goes closes and opens it.
+import { StrictMode, useEffect, useMemo, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ChatClient } from '@gapless/client';
+import {
+  ChatProvider, useConnection, useConversation, useConversations, useUnread,
+} from '@gapless/client/react';
+
+const given = Object.fromEntries(new URLSearchParams(location.search));
+const { user, url, conversation, opensAt, unread } = given;
+
+function Room() {
+  const room = useConversation(conversation, { limit: 20, opensAt });
+  window.room = room;
+  return <p id="room">{room.phase} {room.items.length} {room.firstUnread}</p>;
+}
+
+function List() {
+  const { unreadCount, hasMore } = useConversations();
+  const total = useUnread();
+  return <p id="list">{unreadCount} {String(hasMore)} {total?.messages ?? 'unknown'}</p>;
+}
+
+function App() {
+  const client = useMemo(() => new ChatClient({
+    url, user, unread: unread === 'true', credentials: () => ({ user }),
+  }), []);
+  useEffect(() => {
+    client.open();
+    return () => client.close();
+  }, [client]);
+  return <ChatProvider client={client}><Inside /></ChatProvider>;
+}
+
+function Inside() {
+  const { phase } = useConnection();
+  const [isThere, setThere] = useState(true);
+  window.toggle = () => setThere(!isThere);
+  return <>
+    <p id="phase">{phase}</p>
+    {isThere && conversation && <Room />}
+    {isThere && !conversation && <List />}
+  </>;
+}
+
+createRoot(document.getElementById('app')).render(<StrictMode><App /></StrictMode>);

@@ -1,0 +1,73 @@
+"""The hooks in React's StrictMode, which mounts each component twice."""
+
+import shutil
+import unittest
+from urllib.parse import urlencode
+
+from browser import BrowserTestCase, chromium
+from gateway import REPOSITORY
+from playwright.sync_api import expect
+from site_of_ours import bundle, project, serve
+
+PATIENCE = 30_000
+
+
+class HookTests(BrowserTestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = project(cls)
+        for name in ("hooks.jsx", "hooks.html"):
+            shutil.copy(REPOSITORY / "Tests/BrowserTests" / name, folder)
+        bundle(folder, "hooks.jsx")
+        cls.site = serve(cls, folder)
+        cls.settings = {"listen__allowed_origins": cls.site, "limits__requests_per_second": "200"}
+        super().setUpClass()
+
+    def setUp(self):
+        super().setUp()
+        self.expected = ("React DevTools",)
+
+    def visit(self, **query):
+        context = chromium().new_context()
+        self.addCleanup(context.close)
+        page = context.new_page()
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        query["url"] = f"ws://{self.gateway.address}/v1/ws"
+        page.goto(f"{self.site}/hooks.html?{urlencode(query)}")
+        return page
+
+    def test_a_client_that_is_opened_closed_and_opened_again_connects(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.say(self.room, "bob", "One", "Two")
+        page = self.visit(user="alice", conversation=self.room)
+        expect(page.locator("#phase")).to_have_text("live", timeout=PATIENCE)
+        expect(page.locator("#room")).to_contain_text("live 2", timeout=PATIENCE)
+        page.evaluate("toggle()")
+        expect(page.locator("#room")).to_have_count(0)
+        self.gateway.say(self.room, "bob", "Three")
+        page.evaluate("toggle()")
+        expect(page.locator("#room")).to_contain_text("live 3", timeout=PATIENCE)
+
+    def test_a_conversation_opens_at_the_first_unread_message(self):
+        self.gateway.converse(self.room, "carol", "bob")
+        self.gateway.say(self.room, "bob", *(f"Said {n}" for n in range(1, 301)))
+        page = self.visit(user="carol", conversation=self.room, opensAt="unread")
+        expect(page.locator("#room")).to_contain_text("live", timeout=PATIENCE)
+        page.wait_for_function("room.firstUnread !== null")
+        self.assertEqual("Said 1", page.evaluate("""() => (
+          room.items.find(({ message }) => message?.id === room.firstUnread).message.body
+        )"""))
+
+    def test_unread_messages_are_counted_in_all_conversations(self):
+        for number in range(400):
+            room = f"{self.room} {number}"
+            self.gateway.converse(room, "dora", "erin", "bob")
+            self.gateway.say(room, "bob", "Unread")
+        page = self.visit(user="dora")
+        expect(page.locator("#list")).to_have_text("400 false unknown", timeout=PATIENCE)
+        page = self.visit(user="erin", unread="true")
+        expect(page.locator("#list")).to_have_text("400 true 400", timeout=PATIENCE)
+
+
+if __name__ == "__main__":
+    unittest.main()
