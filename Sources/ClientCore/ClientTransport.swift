@@ -39,6 +39,11 @@ public protocol ClientTransport: AnyObject, Sendable {
     /// Runs a job on the loop, soon. May be called on any thread.
     func post(_ job: @escaping @Sendable () -> Void)
 
+    /// Runs work of the app's that is not the loop's, such as getting credentials. May be called on
+    /// any thread. By itself a transport makes a task of it; one whose time is a test's lets no
+    /// time pass until the work is done.
+    func begin(_ work: @escaping @Sendable () async -> Void)
+
     /// Ends it all. May be called on any thread.
     func stop()
 
@@ -59,6 +64,13 @@ public protocol ClientTransport: AnyObject, Sendable {
 
     /// Ends the socket without a word, here and there.
     func abandon()
+}
+
+extension ClientTransport {
+    /// Makes a task of the work.
+    public func begin(_ work: @escaping @Sendable () async -> Void) {
+        Task { await work() }
+    }
 }
 
 /// Whom a transport serves: a client.

@@ -123,7 +123,7 @@ final class Runner: @unchecked Sendable {
     }
 
     private func askCredentials(_ attempt: Int, _ isExpired: Bool) {
-        Task { [ask] in
+        transport.begin { [self, ask] in
             do {
                 let credentials = try await ask(isExpired)
                 post { $0.perform { $0.credentials(credentials, attempt: attempt, $1) } }

@@ -43,6 +43,9 @@ public final class MemoryTransport: ClientTransport, @unchecked Sendable {
         }
     }
 
+    /// Runs the work in a task; the network's time waits for it.
+    public func begin(_ work: @escaping @Sendable () async -> Void) { network.begin(work) }
+
     /// As `ClientTransport` has it.
     public func stop() {
         network.later { [self] in
