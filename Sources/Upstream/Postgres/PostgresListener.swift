@@ -196,7 +196,7 @@ final class PostgresListener: @unchecked Sendable {
         } catch {
             // The feed still works; applications keep the earlier limits.
             guard error.code == .refused else { throw error }
-            settingAgainAt = .now + options.verifyInterval
+            settingAgainAt = .now + options.deadline
             if let line = troubles.line("settings", error.description) {
                 notice(UpstreamNotice(.error, line))
             }

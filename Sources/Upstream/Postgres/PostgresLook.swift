@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Looks whether troubles of questions, writes and signals are over. Otherwise one that the server
-/// has ended stays in health until somebody asks, writes or types again.
+/// Looks whether troubles of questions, writes, signals and trims are over. Otherwise one that the
+/// server has ended stays in health until somebody asks, writes or types, or the next trim is due.
 final class PostgresLook: Sendable {
     private let pool: PostgresPool
     private let troubles: Troubles
@@ -27,7 +27,7 @@ final class PostgresLook: Sendable {
     func stop() { isEnded.store(true, ordering: .relaxed) }
 
     private func look() {
-        for kind in ["reads", "writes", "signals"] where troubles.has(kind) {
+        for kind in ["reads", "writes", "signals", "trimming"] where troubles.has(kind) {
             // A write of nothing needs no room: it can't tell whether there is any.
             if kind == "writes", troubles.isRefusing { continue }
             pool.look(kind)
