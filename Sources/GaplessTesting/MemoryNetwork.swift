@@ -41,8 +41,8 @@ public final class MemoryNetwork: @unchecked Sendable {
     public func transport() -> MemoryTransport { MemoryTransport(self) }
 
     /// Lets time pass: every alarm rings at its moment, in order, and what it leads to happens
-    /// before the next. A client's credentials are part of that: those that wait for a later step of
-    /// the test never come. Other tasks of the test are not waited for.
+    /// before the next. A client's credentials are part of that: those that wait for a later step
+    /// of the test never come. Other tasks of the test are not waited for.
     public func advance(by duration: Duration) async {
         let step = Int64(duration / .milliseconds(1))
         let end = now.monotonic + step
