@@ -360,8 +360,9 @@ export class ScrollView {
    * beyond them may turn out higher or lower than was thought.
    */
   #scrolled() {
-    const { scrollTop } = this.element;
-    const moved = scrollTop - this.#top;
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    // A view that grew may reach less far: the browser clips that, and no person has scrolled.
+    const moved = scrollTop - Math.min(this.#top, scrollHeight - clientHeight);
     // The browser rounds what it was told to whole pixels of the screen.
     if (Math.abs(moved) < 1) return;
     const kept = this.#holds().find(({ id, offset }) => {

@@ -148,6 +148,35 @@ class ScrollViewTests(BrowserTestCase):
                 for distance in moved:
                     self.assertLessEqual(abs(distance), 1)
 
+    def test_a_bar_that_goes_above_the_end_moves_no_row(self):
+        # A view that grows reaches less far: the browser clips it, and tells of that as of a scroll.
+        told = "void t.element.scrollTop; await t.frame();"
+        update = "t.view.updateItems([...t.view.items], false, {});"
+        meanwhile = {
+            "alone": told,
+            "and rows come at the same moment": update.format("false"),
+            "and rows come that the view does not follow": update.format("true"),
+            "and such rows come a moment later": told + update.format("true"),
+        }
+        for name, action in meanwhile.items():
+            with self.subTest(name):
+                moved = self.run_in_page(f"""
+                  t.reset();
+                  const bar = document.createElement('div');
+                  bar.style.height = '34px';
+                  t.element.before(bar);
+                  t.element.style.height = '566px';
+                  await t.frame();
+                  t.view.scrollToEnd();
+                  const last = t.row(t.view.items.length - 1);
+                  const before = last.getBoundingClientRect().top;
+                  bar.remove();
+                  t.element.style.height = '600px';
+                  {action}
+                  await t.frame();
+                  return last.getBoundingClientRect().top - before;""")
+                self.assertLessEqual(abs(moved), 1)
+
     def test_a_view_that_moves_as_a_whole_takes_its_rows_along(self):
         moved = self.run_in_page("""
           t.reset();
