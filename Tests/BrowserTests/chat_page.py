@@ -8,6 +8,9 @@ from playwright.sync_api import expect
 RETURN = 30_000
 #: One page of history may take so long to come, in milliseconds.
 PATIENCE = 60_000
+#: A step of a walk, in pixels. The page draws more beyond the view, so no step passes over a gap
+#: that is not drawn yet.
+STEP = 300
 HOLD = """method => {
   const { send } = WebSocket.prototype;
   const held = [];
@@ -79,7 +82,7 @@ class ChatPage:
           for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
         }""", top)
 
-    def walk(self, direction, newest, step=500):
+    def walk(self, direction, newest, step=STEP):
         """Scrolls up (-1) or down (1) to the end; what was seen on the way, see `walk.js`."""
         return self.page.evaluate(WALK, {
             "direction": direction, "step": step, "newest": newest, "patience": PATIENCE})

@@ -95,7 +95,7 @@ class ReadingTests(BrowserTestCase):
         self.assertLess(self.read_by("alice"), 400)
         missed.get_by_role("button", name="First unread").click()
         expect(alice.message("Line 201")).to_be_in_viewport()
-        alice.walk(1, 700, step=300)
+        alice.walk(1, 700)
         expect(missed).to_be_hidden()
         expect(alice.badge(self.room)).to_be_hidden()
         self.assertEqual(700, self.read_by("alice"))
@@ -165,7 +165,7 @@ class ReadingTests(BrowserTestCase):
         alice.page.evaluate(HIDE, False)
         expect(alice.page.locator(".missed")).to_contain_text("50 messages while you were away")
         alice.scroll_to(1_000_000)
-        alice.walk(-1, 110, step=300)
+        alice.walk(-1, 110)
         expect(alice.badge(self.room)).to_be_hidden()
         self.assertEqual(110, self.read_by("alice"))
 

@@ -149,7 +149,7 @@ class ScrollViewTests(BrowserTestCase):
                     self.assertLessEqual(abs(distance), 1)
 
     def test_a_bar_that_goes_above_the_end_moves_no_row(self):
-        # A view that grows reaches less far: the browser clips it, and tells of that as of a scroll.
+        # A view that grows reaches less far; the browser clips it and calls that a scroll.
         told = "void t.element.scrollTop; await t.frame();"
         update = "t.view.updateItems([...t.view.items], false, {});"
         meanwhile = {

@@ -5,8 +5,9 @@
  * was painted: rows that come, go or are measured elsewhere must not move it, nor a banner above the
  * list. `notices`: what the page said meanwhile of its connection, and of what it may lack.
  *
- * @param {{direction: 1 | -1, step: number, newest: number, patience: number}} way  `newest`: the
- *   seq at which a walk down ends; `patience` in milliseconds, for one page to come
+ * @param {{direction: 1 | -1, step: number, newest: number, patience: number}} way  `step`: in
+ *   pixels; where gaps may come, less than the page draws beyond the view; `newest`: the seq at
+ *   which a walk down ends; `patience` in milliseconds, for one page to come
  */
 async ({ direction, step, newest, patience }) => {
   const scroller = document.querySelector('.scroller');
