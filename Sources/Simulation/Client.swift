@@ -257,9 +257,15 @@ final class Client {
         writtenHere[id] = own
     }
 
-    /// The change of its own that an answer must not miss: of any connection if the request names
-    /// it, of this one if not.
-    func least(_ conversation: String, isNamed: Bool) -> Least? {
+    /// The change that an answer must not miss: one of its own, of any connection if the request
+    /// names it, of this one if not. With a page without a subscription it is the newest that it
+    /// holds: the page must be of the same branch of the log.
+    func least(_ conversation: String, isNamed: Bool, joins: Bool = false) -> Least? {
+        if joins, let holding = holdings[conversation], !holding.isSubscribed,
+            let head = holding.head
+        {
+            return Least(head: head, isNamed: true)
+        }
         let head = isNamed ? written[conversation] : writtenHere[conversation]
         return head.map { Least(head: $0, isNamed: isNamed) }
     }

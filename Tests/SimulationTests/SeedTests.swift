@@ -103,6 +103,13 @@ import Testing
             ], isRinging: true,
             found: "an event held for an answer took a list back behind the answer's token"),
         Seed(
+            seed: 22_111, steps: 25,
+            without: [
+                .damages, .drops, .duplicates, .empties, .failovers, .failures, .floors, .gateways,
+                .lapses, .late, .readers, .reorders, .repeated, .short, .stalls, .stores, .trims,
+            ], isRinging: true,
+            found: "a branch that the origin confirmed was taken for the one that had been read"),
+        Seed(
             seed: 604_920, steps: 40, kind: .embedded,
             found: "who had come back was told to have left, since the feed was behind the store"),
         Seed(
