@@ -233,7 +233,8 @@ extension ConfigurationKey {
     private static let limits: [ConfigurationKey] = [
         .init(
             "limits.connections", \.limits.connections, .count(1...1_000_000), reloads: true,
-            "How many clients may be connected; one more is closed with 3004."),
+            "How many clients may be connected. One more takes the place of one without a user;"
+                + " where there is none, it is closed with 3004."),
         .init(
             "limits.connections_per_user", \.limits.connectionsPerUser, .count(0...1_000_000),
             reloads: true,
@@ -285,6 +286,11 @@ extension ConfigurationKey {
         .init(
             "limits.outbox_hard", \.limits.outboxHard, .size(4 * kibi...4096 * mebi), reloads: true,
             "When more than this waits for a slow client, it is closed with 3002."),
+        .init(
+            "limits.outbox_total", \.limits.outboxTotal, .size(mebi...65_536 * mebi),
+            reloads: true,
+            "When more than this waits for all slow clients together, the events of the largest"
+                + " become gaps, or they are closed with 3002."),
         .init(
             "limits.requests_per_second", \.limits.requestsPerSecond, .count(0...1_000_000),
             reloads: true,

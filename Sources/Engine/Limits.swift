@@ -18,6 +18,8 @@ package struct Limits: Sendable, Equatable {
     package var inboundFrame = 65_536
     package var outboxSoft = 262_144
     package var outboxHard = 4_194_304
+    /// Bytes that may wait for all readers together whose sockets take nothing.
+    package var outboxTotal = 256 << 20
     /// How much of what waits for sockets one turn writes.
     package var writeSlice = WriteSlice()
     /// The cost of a user's requests per second; the burst is twice that. 0: no limit.

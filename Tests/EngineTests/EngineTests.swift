@@ -74,6 +74,23 @@ import Wire
         #expect(rig.closes == [third: .connectionLimit, fourth: .connectionLimit])
     }
 
+    /// Handshakes without `connect` keep nobody out.
+    @Test func aStrangerMakesRoomForANewConnection() {
+        var limits = Limits()
+        limits.connections = 2
+        let rig = Rig(limits)
+        let ann = rig.connect("ann")
+        let stranger = rig.open()
+        let ben = rig.connect("ben")
+        #expect(rig.closes == [stranger: .connectionLimit])
+        rig.engine.closed(stranger)
+        let late = rig.open()
+        #expect(rig.closes == [stranger: .connectionLimit, late: .connectionLimit])
+        rig.send(ann, 2, "fetchConversations")
+        rig.send(ben, 2, "fetchConversations")
+        #expect(rig.take(ann).last?.result != nil && rig.take(ben).last?.result != nil)
+    }
+
     // MARK: - Tokens
 
     @Test func anExpiredTokenClosesDifferentlyFromARefusedOne() {

@@ -45,6 +45,9 @@ struct Delivery {
     private(set) var shedCount = 0
     private var softLimit: Int
     private var hardLimit: Int
+    private var totalLimit: Int
+    /// The readers whose sockets are full.
+    private var stuck = Backlogs()
     private var dirty: [Session] = []
     /// A session in `dirty` has more than one write: the next turn goes on with it.
     private var isLeft = false
@@ -67,6 +70,7 @@ struct Delivery {
         self.journal = journal
         softLimit = limits.outboxSoft
         hardLimit = limits.outboxHard
+        totalLimit = limits.outboxTotal
         slice = limits.writeSlice
     }
 
@@ -74,6 +78,7 @@ struct Delivery {
     mutating func adopt(_ limits: Limits) {
         softLimit = limits.outboxSoft
         hardLimit = limits.outboxHard
+        totalLimit = limits.outboxTotal
     }
 
     /// Whether the next turn already has work: outboxes to write or to shed, or sessions whose
@@ -156,6 +161,7 @@ struct Delivery {
     /// Drops what is queued for the session.
     mutating func discard(_ session: Session, at now: Timestamp) {
         journal?.discarded(session, at: now)
+        stuck.remove(session)
         accounting.discarded += session.lane.outbox.discard()
     }
 
@@ -301,14 +307,16 @@ struct Delivery {
     mutating func blocked(_ session: Session, unsent: Int, at now: Timestamp) -> Bool {
         session.lane.isBlocked = true
         session.lane.outbox.bytesInFlight = unsent
+        stuck.note(session)
         return shed(session, at: now)
     }
 
     /// The socket took bytes that had waited in the library; `unsent` are still waiting.
     mutating func progressed(_ session: Session, unsent: Int) {
         session.lane.outbox.bytesInFlight = unsent
-        guard unsent == 0 else { return }
+        guard unsent == 0 else { return stuck.note(session) }
         session.lane.isBlocked = false
+        stuck.remove(session)
         noteRoom(session)
         if !session.lane.outbox.isEmpty { mark(session) }
     }
@@ -320,7 +328,11 @@ struct Delivery {
         session.lane.outbox.bytesInFlight = unsent
         guard !session.isClosing else { return false }
         session.lane.isBlocked = unsent > 0
-        if session.lane.isBlocked { return shed(session, at: now) }
+        if session.lane.isBlocked {
+            stuck.note(session)
+            return shed(session, at: now)
+        }
+        stuck.remove(session)
         noteFlushed(session)
         noteRoom(session)
         if !session.lane.outbox.isEmpty { mark(session) }
@@ -336,6 +348,7 @@ struct Delivery {
     mutating func shedSlowReaders(at now: Timestamp) -> [Session] {
         var closing: [Session] = []
         for session in dirty where session.lane.isBlocked || session.lane.isInFlight {
+            if session.lane.isBlocked { stuck.note(session) }
             if session.lane.outbox.backlog > hardLimit {
                 if shed(session, at: now) { closing.append(session) }
             } else if session.lane.isBlocked, isOverfull(session), !session.lane.isToBeShed {
@@ -343,27 +356,47 @@ struct Delivery {
                 overfull.append(session)
             }
         }
-        guard !overfull.isEmpty else { return closing }
         for session in overfull.prefix(Self.shedsPerTurn) {
             session.lane.isToBeShed = false
             if session.lane.isBlocked, shed(session, at: now) { closing.append(session) }
         }
         overfull.removeFirst(min(Self.shedsPerTurn, overfull.count))
+        if stuck.bytes > totalLimit { closing += relieve(at: now) }
+        return closing
+    }
+
+    /// Brings what waits for all readers that take nothing below seven eighths of its limit: the
+    /// largest are shed, and closed where what is left is more than an equal share.
+    /// - Returns: the sessions to close.
+    private mutating func relieve(at now: Timestamp) -> [Session] {
+        let share = totalLimit / max(1, stuck.count)
+        var closing: [Session] = []
+        for session in stuck.largestFirst {
+            guard stuck.bytes > totalLimit / 8 * 7 else { break }
+            if shed(session, to: 0, share, at: now) { closing.append(session) }
+        }
         return closing
     }
 
     /// Sheds the session's outbox if it is above the soft limit.
     /// - Returns: whether it is still above the hard limit, so that the session must be closed.
     private mutating func shed(_ session: Session, at now: Timestamp) -> Bool {
+        shed(session, to: softLimit, hardLimit, at: now)
+    }
+
+    private mutating func shed(
+        _ session: Session, to limit: Int, _ hardLimit: Int, at now: Timestamp
+    ) -> Bool {
         guard !session.isClosing else { return false }
-        if session.lane.outbox.backlog > softLimit {
+        if session.lane.outbox.backlog > limit {
             let waiting = session.lane.outbox.backlog
-            let coalesced = session.lane.outbox.shed(to: softLimit, at: now) {
+            let coalesced = session.lane.outbox.shed(to: limit, at: now) {
                 journal?.shed(session, $0, $1, from: $2, waiting: waiting, at: now)
             }
             accounting.coalesced += coalesced
             session.coalesced += coalesced
             if coalesced > 0 { shedCount += 1 }
+            if session.lane.isBlocked { stuck.note(session) }
         }
         guard session.lane.outbox.backlog > hardLimit else { return false }
         discard(session, at: now)

@@ -11,13 +11,21 @@ extension Connections {
     func connected(_ id: SessionID, bearer: String?, from address: String) {
         let session = Session(id: id, at: now, rate: limits.requestsPerSecond)
         session.credentials.bearer = bearer
-        if !registry.add(session, from: address, limits) {
+        if !registry.add(session, from: address, limits, hasRoom: makeRoom()) {
             close(session, .connectionLimit)
         } else if drain != nil {
             close(session, .draining)
         } else {
             schedule(session)
         }
+    }
+
+    /// Where `limits.connections` is reached, a connection without a user is closed for a new one.
+    private func makeRoom() -> Bool {
+        guard registry.count >= limits.connections else { return true }
+        guard let stranger = registry.dispensable else { return false }
+        close(stranger, .connectionLimit)
+        return true
     }
 
     /// A frame came in.

@@ -7,6 +7,8 @@ import Wire
 struct SessionRegistry {
     private var byID: [SessionID: Session] = [:]
     private var byUser: [ID: [Session]] = [:]
+    /// Those that have not connected as a user, and are not closing.
+    private var strangers: Set<SessionID> = []
     /// Connections from each address, while that has a limit.
     private var byAddress: [String: Int] = [:]
     /// Budgets of connected users, and of those who left until their budget is full again:
@@ -36,11 +38,18 @@ struct SessionRegistry {
     /// A user's sessions, in the order in which they came.
     func of(_ user: ID) -> [Session] { byUser[user] ?? [] }
 
+    /// A connection that makes room for a new one where the limit is reached: some stranger. An
+    /// honest one connects as a user within a round trip; others could fill the gateway.
+    var dispensable: Session? { strangers.first.flatMap { byID[$0] } }
+
     /// A connection was accepted from this address, without a port.
     /// - Returns: whether the limits allow it; if not, it stays registered until it is closed.
-    mutating func add(_ session: Session, from address: String, _ limits: Limits) -> Bool {
+    mutating func add(
+        _ session: Session, from address: String, _ limits: Limits, hasRoom: Bool
+    ) -> Bool {
         byID[session.id] = session
-        guard byID.count <= limits.connections else { return false }
+        strangers.insert(session.id)
+        guard hasRoom else { return false }
         guard limits.connectionsPerAddress > 0 else { return true }
         let others = byAddress[address, default: 0]
         guard others < limits.connectionsPerAddress else { return false }
@@ -59,6 +68,7 @@ struct SessionRegistry {
             return false
         }
         session.user = user
+        strangers.remove(session.id)
         let budget = budgets[user.id] ?? UserBudget(limits, at: now)
         budgets[user.id] = budget
         // The budget pays for `connect` itself.
@@ -70,6 +80,7 @@ struct SessionRegistry {
 
     /// The session's connection must be closed.
     mutating func close(_ session: Session, _ code: CloseCode) {
+        strangers.remove(session.id)
         closes.append((session.id, code))
     }
 
@@ -83,6 +94,7 @@ struct SessionRegistry {
     /// The connection is gone.
     mutating func remove(_ id: SessionID) -> Session? {
         guard let session = byID.removeValue(forKey: id) else { return nil }
+        strangers.remove(id)
         if let address = session.address, let others = byAddress[address] {
             byAddress[address] = others > 1 ? others - 1 : nil
         }

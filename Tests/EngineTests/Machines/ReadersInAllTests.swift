@@ -77,6 +77,6 @@ import Wire
         delivery.discard(readers[1], at: Self.now)
         Self.answer(40_000, readers[2], &delivery)
         #expect(delivery.shedSlowReaders(at: Self.now).isEmpty)
-        #expect(readers[0].lane.outbox.backlog == 40_000)
+        #expect(readers[0].lane.outbox.backlog > 40_000)
     }
 }

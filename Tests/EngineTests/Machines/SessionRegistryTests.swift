@@ -13,7 +13,8 @@ import Wire
     @discardableResult
     private mutating func add(_ id: SessionID, from address: String = "a") -> (Session, Bool) {
         let session = Session(id: id, at: Self.now, rate: 0)
-        return (session, registry.add(session, from: address, limits))
+        let hasRoom = registry.count < limits.connections
+        return (session, registry.add(session, from: address, limits, hasRoom: hasRoom))
     }
 
     private mutating func signIn(_ session: Session, as user: String) -> Bool {
@@ -28,6 +29,16 @@ import Wire
         _ = registry.remove(3)
         _ = registry.remove(2)
         #expect([add(4).1] == [true])
+    }
+
+    @Test mutating func aStrangerIsDispensableUntilItSignsInOrCloses() {
+        #expect(registry.dispensable == nil)
+        let sessions = (1...3).map { add(SessionID($0)).0 }
+        #expect(signIn(sessions[0], as: "ann"))
+        registry.close(sessions[1], .protocolViolation)
+        #expect(registry.dispensable === sessions[2])
+        _ = registry.remove(3)
+        #expect(registry.dispensable == nil)
     }
 
     @Test mutating func eachAddressHasItsOwnRoom() {
