@@ -20,7 +20,8 @@ LINTED := Package.swift Sources Tests
 help:
 	@echo 'make run       build, start with a demo conversation, name the page; Ctrl-C stops it;'
 	@echo '               ORIGIN=postgres, redis or embedded says what keeps the log'
-	@echo 'make check     lint, the house rules and the pure targets: a minute, after a build'
+	@echo 'make check     lint, the house rules, the pure targets, the public surface and the change'
+	@echo '               log: a minute, after a build'
 	@echo 'make test      lint, build, all tests; ends with the numbers passed and failed'
 	@echo 'make simulate  seeded worlds without end, until one breaks a promise; Ctrl-C stops it,'
 	@echo '               SEEDS=30000 or SECONDS=600 ends it, FIRST=1 says where it begins'
@@ -55,6 +56,7 @@ run: release
 
 # What can be known without a socket, for whoever is changing something.
 check: lint build
+	@deploy/install-dependencies check
 	@Tests/check
 
 test:
