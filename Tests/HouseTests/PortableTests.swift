@@ -2,12 +2,13 @@ import Foundation
 import Testing
 
 /// The client can be built for Apple's platforms, as far as that can be seen from here, where no
-/// compiler for them is: what it is made of there, and every file that names a system.
+/// compiler for them is: what its products are made of there, and every file that names a system.
 @Suite struct PortableTests {
     /// The files of the client that import something of one platform, and what.
     private static let named: [String: Set<String>] = [
         "Sources/ClientSystem/ClientSystem.swift": ["Darwin", "Glibc", "Musl"],
         "Sources/GaplessClient/DefaultTransport.swift": ["LoopTransport", "URLSessionTransport"],
+        "Sources/GaplessFoundation/GaplessFoundation.swift": ["Foundation"],
         "Sources/SQLite/Connection+Copy.swift": ["CSQLite", "SQLite3"],
         "Sources/SQLite/Connection+Locks.swift": ["CSQLite"],
         "Sources/SQLite/Connection.swift": ["CSQLite", "SQLite3"],
@@ -48,6 +49,12 @@ import Testing
         return reached
     }
 
+    /// What the products for apps bring along there.
+    private var portableTargets: Set<String> {
+        closure(of: "GaplessTesting", on: .apple)
+            .union(closure(of: "GaplessFoundation", on: .apple))
+    }
+
     private func quoted(_ text: Substring) -> [String] {
         let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
         return parts.indices.filter { $0 % 2 == 1 }.map { String(parts[$0]) }
@@ -69,12 +76,12 @@ import Testing
         #expect(
             closure(of: "GaplessClient", on: .apple) == common.union(["URLSessionTransport"]))
         #expect(
-            closure(of: "GaplessTesting", on: .apple)
-                == common.union(["URLSessionTransport", "GaplessTesting"]))
+            portableTargets
+                == common.union(["URLSessionTransport", "GaplessTesting", "GaplessFoundation"]))
     }
 
     @Test func noOtherFileNamesASystem() {
-        let targets = closure(of: "GaplessTesting", on: .apple)
+        let targets = portableTargets
         let portable = targets.subtracting(["URLSessionTransport"]).union(Self.everywhere)
         var found: [String: Set<String>] = [:]
         for file in files(of: targets) {
@@ -107,7 +114,7 @@ import Testing
 
     @Test func nothingAsksForANewerSystem() throws {
         let newer = try Regex(Self.newer)
-        for file in files(of: closure(of: "GaplessTesting", on: .apple)) {
+        for file in files(of: portableTargets) {
             for (index, line) in file.code.lines.enumerated() {
                 #expect(line.firstMatch(of: newer) == nil, "\(file.path):\(index + 1)")
             }
