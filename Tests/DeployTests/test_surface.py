@@ -60,7 +60,8 @@ class Surface(unittest.TestCase):
                       "deploy/reference/CHANGELOG.md:\n" + "\n".join(changes))
 
     def test_what_came_and_went_stands_in_the_change_log(self):
-        versions = sorted(KEPT.glob("[0-9]*.txt"))
+        versions = sorted(KEPT.glob("[0-9]*.txt"), key=lambda file: [
+            int(part) for part in file.stem.split(".")])
         before = names(versions[-1].read_text())
         now = names((KEPT / "gateway.txt").read_text())
         for kind in NAMED:
