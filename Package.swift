@@ -91,7 +91,7 @@ let package = Package(
         core("Postgres", ["CPostgres", "JSON"]),
         core("Cache", ["SQLite", "Ports", "Wire", "Chat", "JSON"]),
         core("SocketLoop", ["CWebSockets"]),
-        core("WebSockets", ["SocketLoop", "CWebSockets", "Ports", "Wire"]),
+        core("WebSockets", ["SocketLoop", "CWebSockets", "Ports", "Wire", "JSON"]),
         core(
             "Upstream",
             [

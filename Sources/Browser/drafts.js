@@ -23,6 +23,7 @@ import { Backoff } from './backoff.js';
  *   now, or its log is
  * @property {string} [error]  why it failed, for a person to read
  * @property {string} [code]  why it failed: one of the protocol's error codes, or `unanswered`
+ * @property {string} [reason]  why it failed, for a program to compare: see `RequestError.reason`
  * @property {Message} [current]  of a conflict: the message as it is
  */
 

@@ -23,14 +23,17 @@ export function encoded(request, limits) {
   try {
     text = JSON.stringify(request);
   } catch (error) {
-    throw refused('bad_request', `this can't be encoded: ${/** @type {Error} */ (error).message}`);
+    throw refused('bad_request', 'malformed', `this can't be encoded: ${/** @type {Error} */ (error).message}`);
   }
   if (HALF.test(text)) {
-    throw refused('bad_request', 'a text holds half of a surrogate pair, which is no character');
+    throw refused(
+      'bad_request', 'malformed', 'a text holds half of a surrogate pair, which is no character');
   }
   const most = limits?.inbound_frame ?? Infinity;
   if (sizeOf(text, most) > most) {
-    throw refused('too_large', `this is larger than limits.inbound_frame (${most} bytes)`);
+    throw refused(
+      'too_large', 'limit_inbound_frame',
+      `this is larger than limits.inbound_frame (${most} bytes)`);
   }
   return text;
 }
@@ -81,6 +84,9 @@ function sizeOf(text, most) {
 
 /**
  * @param {string} code
+ * @param {string} reason
  * @param {string} message
  */
-function refused(code, message) { return new RequestError({ code, message, retry: 'never' }); }
+function refused(code, reason, message) {
+  return new RequestError({ code, reason, message, retry: 'never' });
+}

@@ -145,7 +145,7 @@ export class Outbox {
   rewrite(id, body) {
     const draft = this.#stopped(id);
     if (!draft) return id;
-    const { createdAt, state, error, code, current, ...written } = draft;
+    const { createdAt, state, error, code, reason, current, ...written } = draft;
     const next = { ...written, body };
     if (draft.kind === 'send') next.id = newIdentifier();
     else if (state === 'conflict') {
@@ -205,7 +205,7 @@ export class Outbox {
   retry(id) {
     const draft = this.#stopped(id);
     if (!draft) return;
-    const { ifRev, head, error, code, current, ...rest } = draft;
+    const { ifRev, head, error, code, reason, current, ...rest } = draft;
     const isConflict = draft.state === 'conflict';
     this.#drafts.replace(draft, { ...rest, state: 'sending', ...(!isConflict && { ifRev, head }) });
     this.resume(draft.conversation);
@@ -370,7 +370,7 @@ export class Outbox {
   #unanswered(draft, since) {
     if (this.#connection.tick - since < UNANSWERED) return false;
     const error = new RequestError({
-      code: 'unanswered', retry: 'later',
+      code: 'unanswered', reason: 'unanswered', retry: 'later',
       message: 'the connection ended each time before this was answered',
     });
     if (this.#countTry(keyOf(draft)) >= TRIES) this.#fail(draft, error);
@@ -470,7 +470,8 @@ export class Outbox {
    */
   #conflict(draft, error) {
     const told = error ?? new RequestError({
-      code: 'conflict', message: 'The conversation was restored to another state meanwhile.',
+      code: 'conflict', reason: 'change_unknown',
+      message: 'The conversation was restored to another state meanwhile.',
     });
     const current = told.current?.message;
     this.#settle(draft, { ...failedOf(draft, told), state: 'conflict', current }, told);
@@ -517,6 +518,6 @@ function requestOf({ kind, id, conversation, body, metadata, attachment, ifRev }
  * @param {RequestError} error
  * @returns {Draft}
  */
-function failedOf(draft, { code, message }) {
-  return { ...draft, state: 'failed', error: message, code };
+function failedOf(draft, { code, reason, message }) {
+  return { ...draft, state: 'failed', error: message, code, reason };
 }

@@ -8,16 +8,24 @@ export class RequestError extends Error {
   /**
    * @param {object} error
    * @param {string} error.code
+   * @param {string} [error.reason]
    * @param {string} error.message
    * @param {'never' | 'later' | 'now'} [error.retry]
    * @param {number} [error.after]  milliseconds
    * @param {{message?: Message, conversation?: ConversationRecord}} [error.current]
    */
-  constructor({ code, message, retry = 'never', after, current }) {
+  constructor({ code, reason, message, retry = 'never', after, current }) {
     super(message);
     this.name = 'RequestError';
     /** One of the protocol's error codes, or `disconnected`. */
     this.code = code;
+    /**
+     * Why, for a program to compare: one of the protocol's reasons, `disconnected` or `unanswered`.
+     * A newer gateway may name others.
+     *
+     * @type {string | undefined}
+     */
+    this.reason = reason;
     /** Whether the same request may succeed when it is made again. */
     this.retry = retry;
     /** Milliseconds after which it may be tried again, where that is known. */
@@ -29,7 +37,8 @@ export class RequestError extends Error {
   /** The connection ended before the reply. */
   static disconnected() {
     return new RequestError({
-      code: 'disconnected', message: 'the connection ended before the reply', retry: 'later',
+      code: 'disconnected', reason: 'disconnected',
+      message: 'the connection ended before the reply', retry: 'later',
     });
   }
 

@@ -127,8 +127,8 @@ export class TabHub {
     }).catch((error) => {
       this.#asked.delete(asked);
       if (subscribes && !wasIn) this.#remove(subject, tab);
-      const { code = 'internal', message, retry, after, current } = error;
-      reply({ error: { code, message, retry, after, current } });
+      const { code = 'internal', reason, message, retry, after, current } = error;
+      reply({ error: { code, reason, message, retry, after, current } });
     });
   }
 

@@ -89,7 +89,7 @@ extension Reader {
                 since <= head.rev
             }
         guard isKnown else {
-            throw RequestError(.conflict, "since: this log has no such change")
+            throw RequestError(.changeUnknown, "since: this log has no such change")
         }
         var messages = try rows.messages.changes(log.cid, since: since, limit: limit, bytes: bytes)
         var more =

@@ -9,7 +9,8 @@ extension Reader {
     func list(of user: String, limit: Int, cursor: String?) throws -> ConversationList {
         let behind = try cursor.map { text in
             guard let cursor = ListCursor(text) else {
-                throw RequestError.badRequest(
+                throw RequestError(
+                    .cursorInvalid,
                     "cursor: not a cursor (accepted: the `next` of an earlier answer)")
             }
             return cursor

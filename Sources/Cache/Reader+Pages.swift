@@ -42,7 +42,8 @@ extension Reader {
         let after = try request.after.map { try place(log, $0, "after") }
         if let around = request.around {
             guard before == nil, after == nil else {
-                throw RequestError.badRequest("around: not accepted together with before or after")
+                throw RequestError(
+                    .fieldsExclusive, "around: not accepted together with before or after")
             }
             return try span(log, around: try place(log, around, "around"), limit)
         }
@@ -93,7 +94,8 @@ extension Reader {
             return Place(lower: seq, upper: seq)
         case .id(let id):
             guard let seq = try rows.messages.place(log.cid, id: id) else {
-                throw RequestError(.notFound, "\(field): no such message in this conversation")
+                throw RequestError(
+                    .messageNotFound, "\(field): no such message in this conversation")
             }
             return Place(lower: seq, upper: seq)
         case .time(let moment):

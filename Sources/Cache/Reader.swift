@@ -141,7 +141,7 @@ package final class Reader {
     }
 
     private static let unreadable = RequestError(
-        .originUnavailable, "something else changed the origin's file", retry: .later)
+        .originFileChanged, "something else changed the origin's file")
 
     func log(_ id: String) throws -> LogRow {
         guard let log = try rows.conversations.log(id) else { throw RequestError.noConversation }

@@ -148,7 +148,7 @@ struct ChangeQueue: Sendable {
     /// - Returns: whether there was any.
     mutating func logChanged(to epoch: String?, generation: Int? = nil) -> Bool {
         var any = false
-        let error = RequestError(.conflict, "ifRev: the conversation began anew meanwhile")
+        let error = RequestError(.changeUnknown, "ifRev: the conversation began anew meanwhile")
         for index in changes.indices where changes[index].state == .sending {
             guard let known = changes[index].epoch else { continue }
             let isSame = generation.map { $0 == changes[index].generation } ?? true

@@ -295,7 +295,7 @@ extension ClientSession {
         conversations[id]?.subscription += 1
         forget(id)
         let why = reason?.rawValue ?? "for a reason that this client does not know"
-        let error = RequestError(.notFound, "conversation: \(why)")
+        let error = RequestError(.conversationNotFound, "conversation: \(why)")
         effects.tell(id, .failed(.refused(error)))
         end(id, Ending(reason, error))
     }

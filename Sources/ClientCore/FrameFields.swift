@@ -98,11 +98,12 @@ extension JSONObject {
     }
 
     /// The answer to a request that failed. A code or a way to retry that this client does not know
-    /// counts as the gateway's own fault.
+    /// counts as the gateway's own fault; a reason that it does not know is nil.
     func requestError() -> RequestError {
         RequestError(
-            self["code"]?.string.flatMap(ErrorCode.init) ?? .internal,
-            self["message"]?.string ?? "",
+            code: self["code"]?.string.flatMap(ErrorCode.init) ?? .internal,
+            reason: self["reason"]?.string.flatMap(RequestError.Reason.init),
+            message: self["message"]?.string ?? "",
             retry: self["retry"]?.string.flatMap(Retry.init) ?? .later,
             after: self["after"]?.int, current: self["current"])
     }

@@ -174,7 +174,7 @@ struct SessionEffects: Sendable {
     private func refusal(of frame: [UInt8]) -> RequestError? {
         if let frameLimit, frame.count > frameLimit {
             return RequestError(
-                .tooLarge,
+                .limitInboundFrame,
                 "frame: \(frame.count) bytes (accepted: limits.inbound_frame, \(frameLimit))")
         }
         let read = RequestFrame.read(frame, isBinary: false)

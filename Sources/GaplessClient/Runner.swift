@@ -247,7 +247,7 @@ final class Runner: @unchecked Sendable {
         case .sending: deliveries.wait(for: draft, as: number, waiter)
         case .failed(let error): waiter.resume(returning: .failure(.refused(error)))
         case nil:
-            let unknown = ClientError.refused(RequestError(.notFound, "draft: there is none"))
+            let unknown = ClientError.refused(RequestError(.draftUnknown, "draft: there is none"))
             waiter.resume(returning: deliveries.result(of: draft) ?? .failure(unknown))
         }
     }

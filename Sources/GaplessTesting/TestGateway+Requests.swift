@@ -1,6 +1,7 @@
 import Chat
 import ClientCore
 import JSON
+import Wire
 
 /// What a `TestGateway` answers by itself.
 extension TestGateway {
@@ -19,7 +20,7 @@ extension TestGateway {
         case "createConversation":
             if id.isEmpty { id = "conversation-\(logs.count + 1)" }
             let others = texts(params["participants"]).filter { $0 != request.user }
-            guard logs[id] == nil else { return .refusal("conflict", isFinal: true) }
+            guard logs[id] == nil else { return .refusal(.conversationIDTaken) }
             make(
                 TestLog(
                     id: id, title: params["title"]?.string, participants: [request.user] + others,
@@ -28,7 +29,7 @@ extension TestGateway {
         default: break
         }
         guard let log = logs[id], log.participants.contains(request.user) else {
-            return .refusal("not_found", isFinal: true)
+            return .refusal(.conversationNotFound)
         }
         if !log.reset(params).isEmpty, request.method == "fetchMessages",
             sessions[at].subscriptions.remove(id) != nil
@@ -52,7 +53,7 @@ extension TestGateway {
             sessions[at].subscriptions.remove(id)
             return .result("{}")
         case "fetchMessages":
-            return log.page(params).map { .result($0) } ?? .refusal("not_found", isFinal: true)
+            return log.page(params).map { .result($0) } ?? .refusal(.messageNotFound)
         case "sendMessage", "editMessage", "deleteMessage", "markRead":
             return written(request, log)
         case "findBoundaries": return .result(log.boundaries)
@@ -67,7 +68,7 @@ extension TestGateway {
         let (params, id) = (request.params, log.id)
         let users = texts(params["users"])
         if let rev = params["ifRev"]?.int, rev != log.recordRev {
-            return .refusal("conflict", isFinal: true)
+            return .refusal(.revChanged)
         }
         switch request.method {
         case "updateConversation":
@@ -86,7 +87,7 @@ extension TestGateway {
         case "deleteConversation":
             remove(id)
             return .result("{}")
-        default: return .refusal("bad_request", isFinal: true)
+        default: return .refusal(.methodUnknown)
         }
         guard let log = logs[id] else { return .silence }
         return .result(#"{"conversation":\#(log.record(for: request.user).text)}"#)
@@ -127,10 +128,10 @@ extension TestGateway {
             }
         default:
             guard let id, let place = log.place(of: id) else {
-                return .refusal("not_found", isFinal: true)
+                return .refusal(.messageNotFound)
             }
             if let rev = params["ifRev"]?.int, rev != log[place].rev {
-                return .refusal("conflict", isFinal: true)
+                return .refusal(.revChanged)
             }
             let isDeletion = request.method == "deleteMessage"
             let now = network.now.clock

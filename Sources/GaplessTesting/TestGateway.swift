@@ -3,6 +3,7 @@ import ClientCore
 import GaplessClient
 import JSON
 import Synchronization
+import Wire
 
 // Safety: every property but `network` is touched on the network's queue only.
 /// A gateway in memory, for the tests of an app: real clients, real conversations, no process, and
@@ -23,8 +24,8 @@ public final class TestGateway: @unchecked Sendable {
     public enum Answer: Sendable {
         /// A result, as JSON.
         case result(String)
-        /// An error by its code, and whether trying again may help.
-        case refusal(String, isFinal: Bool)
+        /// An error, by its reason.
+        case refusal(RequestError.Reason)
         /// Nothing at all.
         case silence
     }
@@ -336,10 +337,13 @@ public final class TestGateway: @unchecked Sendable {
         asked.append(request)
         switch answers[method]?(request) ?? respond(to: request, at) {
         case .result(let result): link.send(Array(#"{"id":\#(id),"result":\#(result)}"#.utf8))
-        case .refusal(let code, let isFinal):
-            let retry = isFinal ? "never" : "later"
-            let error = #"{"code":"\#(code)","message":"\#(code)","retry":"\#(retry)"}"#
-            link.send(Array(#"{"id":\#(id),"error":\#(error)}"#.utf8))
+        case .refusal(let reason):
+            var error = JSONWriter()
+            error.beginObject()
+            error.member("id", int: id)
+            error.member("error", error: RequestError(reason, reason.rawValue))
+            error.endObject()
+            link.send(error.bytes)
         case .silence: break
         }
     }

@@ -31,12 +31,14 @@ struct TokenAuthenticator: Authenticator {
     private func open(_ user: String?) -> Result<Identity, Refusal> {
         guard let user else {
             return .failure(
-                .request(.badRequest("params.user: missing, needed where auth.mode is open")))
+                .request(
+                    RequestError(
+                        .fieldMissing, "params.user: missing, needed where auth.mode is open")))
         }
         guard Identifier.isValid(user) else {
             return .failure(
                 .request(
-                    .badRequest(
+                    .invalid(
                         "params.user: 1–255 bytes of UTF-8 without control characters are accepted")
                 ))
         }

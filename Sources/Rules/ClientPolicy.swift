@@ -29,11 +29,11 @@ package struct ClientPolicy: Sendable, Hashable {
         case .any: return nil
         case .no:
             return RequestError(
-                .forbidden, "createConversation: not for clients here (clients.create: no)")
+                .clientsCreateOff, "createConversation: not for clients here (clients.create: no)")
         case .own:
             guard let id, !Self.isOwn(id, of: user) else { return nil }
             return RequestError(
-                .forbidden,
+                .idNotOwn,
                 "id: not one's own (accepted with clients.create: own are no id, and the user's id,"
                     + " a colon and a rest without a colon)")
         }
@@ -49,16 +49,16 @@ package struct ClientPolicy: Sendable, Hashable {
     }
 
     package static let noSending = RequestError(
-        .forbidden, "sendMessage: not for clients here (clients.send: no)")
+        .clientsSendOff, "sendMessage: not for clients here (clients.send: no)")
     package static let noEditing = RequestError(
-        .forbidden, "editMessage and deleteMessage: not for clients here (clients.edit: no)")
+        .clientsEditOff, "editMessage and deleteMessage: not for clients here (clients.edit: no)")
 }
 
 extension RequestError {
     /// The caller takes part in that conversation, and so may know that the id is taken.
     package static let conversationTaken = RequestError(
-        .conflict, "id: taken by another conversation")
+        .conversationIDTaken, "id: taken by another conversation")
     /// The caller does not take part in the conversation with this id.
     package static let conversationOfOthers = RequestError(
-        .forbidden, "id: taken by a conversation of others")
+        .conversationIDOfOthers, "id: taken by a conversation of others")
 }

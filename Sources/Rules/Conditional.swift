@@ -8,7 +8,7 @@ extension EncodedMessage {
     /// Whether the caller may edit it; nil: the server API.
     package func checkEdit(by user: String?, ifRev: Int?) throws(RequestError) {
         if let user, !user.isSameID(author) {
-            throw RequestError(.forbidden, "id: only its author may edit a message")
+            throw RequestError(.notAuthor, "id: only its author may edit a message")
         }
         if isDeleted { throw refusedAsDeleted(ifRev: ifRev) }
     }
@@ -19,7 +19,7 @@ extension EncodedMessage {
         by user: String?, isAdmin: Bool, ifRev: Int?
     ) throws(RequestError) -> Bool {
         guard user?.isSameID(author) ?? true || isAdmin else {
-            throw RequestError(.forbidden, "id: only its author or an admin may delete a message")
+            throw RequestError(.notAuthor, "id: only its author or an admin may delete a message")
         }
         if isDeleted { return false }
         try check(ifRev: ifRev)
@@ -31,22 +31,22 @@ extension EncodedMessage {
     /// - Throws: `conflict`, with the message as it is.
     package func check(ifRev: Int?) throws(RequestError) {
         guard let ifRev, ifRev != rev else { return }
-        throw conflict("ifRev: \(ifRev), but the message has rev \(rev)")
+        throw conflict(.revChanged, "ifRev: \(ifRev), but the message has rev \(rev)")
     }
 
     /// The error for an edit of a tombstone.
     /// - Parameter ifRev: if given, the error includes the tombstone.
     private func refusedAsDeleted(ifRev: Int?) -> RequestError {
         let text = "id: the message is deleted"
-        return ifRev == nil ? RequestError(.conflict, text) : conflict(text)
+        return ifRev == nil ? RequestError(.messageDeleted, text) : conflict(.messageDeleted, text)
     }
 
-    private func conflict(_ text: String) -> RequestError {
+    private func conflict(_ reason: RequestError.Reason, _ text: String) -> RequestError {
         var current = JSONWriter(capacity: json.count + 16)
         current.beginObject()
         current.member("message", raw: RawJSON(unchecked: json))
         current.endObject()
-        return RequestError(.conflict, text, current: RawJSON(unchecked: current.bytes))
+        return RequestError(reason, text, current: RawJSON(unchecked: current.bytes))
     }
 }
 
@@ -62,7 +62,7 @@ extension ConversationView {
         current.conversation(record, lastMessage: lastMessage, head: head, reader: reader)
         current.endObject()
         throw RequestError(
-            .conflict, "ifRev: \(ifRev), but the conversation has rev \(record.rev)",
+            .revChanged, "ifRev: \(ifRev), but the conversation has rev \(record.rev)",
             current: RawJSON(unchecked: current.bytes))
     }
 }

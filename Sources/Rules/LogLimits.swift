@@ -29,7 +29,7 @@ package struct LogLimits: Sendable, Hashable {
     /// - Parameter prefix: of the field's name in the error, as `[3].`.
     /// - Throws: `too_large`, naming field, value and limit.
     package func check(sent content: MessageContent, prefix: String = "") throws(RequestError) {
-        try hold(content.size, message) { size, limit in
+        try hold(.limitMessage, content.size, message) { size, limit in
             "\(prefix)message: \(size) bytes of content, at most \(limit) are accepted"
                 + " (limits.message)"
         }
@@ -39,7 +39,7 @@ package struct LogLimits: Sendable, Hashable {
     /// Checks the content of a message after a change.
     /// - Throws: `too_large`, naming field, value and limit.
     func check(_ content: MessageContent, insteadOf old: MessageContent) throws(RequestError) {
-        try hold(content.stored, message, before: old.stored) { size, limit in
+        try hold(.limitMessage, content.stored, message, before: old.stored) { size, limit in
             "message: would be \(size) bytes of content, at most \(limit) are accepted"
                 + " (limits.message)"
         }
@@ -52,7 +52,9 @@ package struct LogLimits: Sendable, Hashable {
     package func check(
         _ description: Description, insteadOf old: Description?
     ) throws(RequestError) {
-        try hold(description.stored, record, before: old?.stored ?? 0) { size, limit in
+        try hold(
+            .limitRecord, description.stored, record, before: old?.stored ?? 0
+        ) { size, limit in
             "\(description.kind.rawValue): would be \(size) bytes of"
                 + " \(description.kind.parts), at most \(limit) are accepted (limits.record)"
         }
@@ -68,10 +70,12 @@ package struct LogLimits: Sendable, Hashable {
     package func check(
         people: (before: Int, after: Int), rulers: (before: Int, after: Int)
     ) throws(RequestError) {
-        try hold(people.after, participants, before: people.before) { count, limit in
+        try hold(
+            .limitParticipants, people.after, participants, before: people.before
+        ) { count, limit in
             "participants: would be \(count), at most \(limit) are accepted (limits.participants)"
         }
-        try hold(rulers.after, admins, before: rulers.before) { count, limit in
+        try hold(.limitAdmins, rulers.after, admins, before: rulers.before) { count, limit in
             "admins: would be \(count), at most \(limit) are accepted (limits.admins)"
         }
     }
@@ -81,7 +85,7 @@ package struct LogLimits: Sendable, Hashable {
     package func check(conversationsOfCreator count: Int) throws(RequestError) {
         guard conversationsPerUser > 0, count >= conversationsPerUser else { return }
         throw RequestError(
-            .tooLarge,
+            .limitConversationsPerUser,
             "createConversation: the user takes part in \(count) conversations, at most"
                 + " \(conversationsPerUser) are accepted (limits.conversations_per_user)")
     }
@@ -89,16 +93,17 @@ package struct LogLimits: Sendable, Hashable {
     private func hold(
         unknown count: Int, before: Int = 0, prefix: String = ""
     ) throws(RequestError) {
-        try hold(count, unknownFields, before: before) { count, limit in
+        try hold(.limitUnknownFields, count, unknownFields, before: before) { count, limit in
             "\(prefix)unknown fields: \(count) of them, at most \(limit) are accepted"
                 + " (limits.unknown_fields)"
         }
     }
 
     private func hold(
-        _ value: Int, _ limit: Int, before: Int = 0, _ text: (Int, Int) -> String
+        _ reason: RequestError.Reason, _ value: Int, _ limit: Int, before: Int = 0,
+        _ text: (Int, Int) -> String
     ) throws(RequestError) {
         guard value > limit, value > before else { return }
-        throw RequestError(.tooLarge, text(value, limit))
+        throw RequestError(reason, text(value, limit))
     }
 }

@@ -7,10 +7,10 @@ extension [NewMessage] {
     /// - Parameter user: the caller; nil: the server API, which may send for any user.
     package func refusal(ofSendingBy user: String?) -> RequestError? {
         guard !isEmpty else {
-            return .badRequest("messages: empty (accepted: at least one message)")
+            return .invalid("messages: empty (accepted: at least one message)")
         }
         guard let user, !allSatisfy({ $0.author.isSameID(user) }) else { return nil }
-        return RequestError(.forbidden, "author: only oneself")
+        return RequestError(.authorNotSelf, "author: only oneself")
     }
 }
 

@@ -55,7 +55,7 @@ extension ModelLog {
         since: Int, mark: String?, limit: Int, recordAbove: Int? = nil
     ) throws(RequestError) -> Changes {
         guard since <= rev, mark.map({ confirms($0, at: since) }) ?? true else {
-            throw RequestError(.conflict, "since: this log has no such change")
+            throw RequestError(.changeUnknown, "since: this log has no such change")
         }
         let slots = ([0] + stride(from: floor, through: highest, by: 1))
             .filter { rev(of: $0) > since }

@@ -89,7 +89,9 @@ extension ModelLogs {
     ) throws(RequestError) -> ConversationList {
         let all = latestFirst(list(of: user, atCommit: commit))
         let behind = cursor.flatMap { ActivityCursor($0) }
-        guard cursor == nil || behind != nil else { throw .badRequest("cursor: no cursor") }
+        guard cursor == nil || behind != nil else {
+            throw RequestError(.cursorInvalid, "cursor: no cursor")
+        }
         let rest = behind.map { cursor in all.filter { cursor.stands(before: $0.cursor) } } ?? all
         let listed = rest.prefix(limit)
         return ConversationList(

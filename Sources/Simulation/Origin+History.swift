@@ -54,7 +54,7 @@ extension Origin {
             return .participants(log.participants(request, asOf: log.rev, atCommit: commit))
         case .provided(let head, let query):
             if let id = query.conversation, let log = log(id), !log.proves(head) {
-                throw RequestError(.conflict, "this log has no such change")
+                throw RequestError(.changeUnknown, "this log has no such change")
             }
             return try found(query, clamp)
         }

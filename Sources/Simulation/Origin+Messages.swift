@@ -19,7 +19,7 @@ extension Origin {
                 guard known.author == message.author,
                     known.content.canonical() == content.canonical()
                 else {
-                    throw RequestError(.conflict, "id: taken by another message")
+                    throw RequestError(.messageIDTaken, "id: taken by another message")
                 }
                 sent.append(log.message(known.seq))
                 continue

@@ -119,7 +119,7 @@ extension Origin {
     mutating func end(_ log: ModelLog, _ caller: Caller) throws(RequestError) -> Outcome {
         let record = log.record()
         guard caller == .server || record.admins.contains(caller.name) else {
-            throw RequestError(.forbidden, "conversation: only its admins may delete it")
+            throw RequestError(.notAdmin, "conversation: only its admins may delete it")
         }
         var log = log
         log.ended = commit
@@ -135,7 +135,7 @@ extension Origin {
         _ log: ModelLog, _ seq: Int, _ caller: Caller
     ) throws(RequestError) -> Outcome {
         guard seq <= log.highest else {
-            throw .badRequest("seq: \(seq) is out of range (0…\(log.highest))")
+            throw .invalid("seq: \(seq) is out of range (0…\(log.highest))")
         }
         var log = log
         if seq > log.markers[caller.name]?.last?.seq ?? 0 {

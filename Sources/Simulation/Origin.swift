@@ -127,7 +127,7 @@ package struct Origin {
         let log = try open(id, caller)
         let admins = log.record().admins
         guard caller == .server || admins.isEmpty || admins.contains(caller.name) else {
-            throw RequestError(.forbidden, "conversation: only its admins may do this")
+            throw RequestError(.notAdmin, "conversation: only its admins may do this")
         }
         return log
     }

@@ -214,7 +214,9 @@ package final class World {
 /// Admits every client under the name that it gives.
 struct OpenDoor: Authenticator {
     func identify(token: String?, user: String?, at now: Timestamp) -> Result<Identity, Refusal> {
-        guard let user else { return .failure(.request(.badRequest("params.user: missing"))) }
+        guard let user else {
+            return .failure(.request(RequestError(.fieldMissing, "params.user: missing")))
+        }
         return .success(Identity(user: user))
     }
 }

@@ -80,10 +80,9 @@ extension RequestError {
     /// the log.
     func inList(at conversation: String) -> RequestError {
         guard let part = damagedPart else { return self }
-        var error = RequestError(
-            code, "the log of conversation \(conversation) is damaged at the origin (\(part))",
-            retry: retry)
-        error.damagedPart = part
+        var error = self
+        error.message =
+            "the log of conversation \(conversation) is damaged at the origin (\(part))"
         return error
     }
 }

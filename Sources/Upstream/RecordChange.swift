@@ -183,16 +183,18 @@ extension [String] {
 }
 
 extension RequestError {
-    static let strangersCannotRule = RequestError.badRequest(
+    static let strangersCannotRule = RequestError(
+        .notParticipant,
         "admins: not a participant (accepted: those who take part in the conversation)")
     static let adminsOnly = RequestError(
-        .forbidden, "conversation: only its admins may do this")
+        .notAdmin, "conversation: only its admins may do this")
     static let adminsDelete = RequestError(
-        .forbidden, "conversation: only its admins may delete it")
+        .notAdmin, "conversation: only its admins may delete it")
     static let serverPuts = RequestError(
-        .forbidden, "conversation: only the server API may put one")
-    static let needsUser = RequestError.badRequest(
+        .serverOnly, "conversation: only the server API may put one")
+    static let needsUser = RequestError(
+        .userNeeded,
         "user: missing (accepted: a call of a user, the server API has no place in a conversation)")
     static let idTaken = RequestError(
-        .conflict, "id: taken by another message of this conversation")
+        .messageIDTaken, "id: taken by another message of this conversation")
 }

@@ -1,4 +1,6 @@
 import Glibc
+import JSON
+import Wire
 
 /// One HTTP response. The server adds length, date and connection; all other headers are in
 /// `headers`.
@@ -24,28 +26,37 @@ package struct HTTPResponse: Sendable, Hashable {
     }
 
     /// A refusal by the server itself, in the form of every error of the gateway (`protocol.md` 7).
-    /// `reason` is a sentence of this program, without characters that JSON would escape.
-    init(status: Int, refusal reason: String) {
-        let code = status == 413 ? "too_large" : "bad_request"
-        let error = #"{"error":{"code":"\#(code)","message":"\#(reason)","retry":"never"}}"#
+    /// `words` are a sentence of this program, without characters that JSON would escape.
+    init(status: Int, refusal words: String) {
+        let reason: RequestError.Reason =
+            switch status {
+            case 405: .httpMethodNotAllowed
+            case 413: .limitBody
+            case 426: .upgradeNeeded
+            case 431: .headTooLong
+            default: .malformed
+            }
+        self.init(status: status, RequestError(reason, words))
+    }
+
+    private init(status: Int, _ error: RequestError) {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("error", error: error)
+        json.endObject()
         self.init(
-            status: status, headers: [Field("Content-Type", "application/json")],
-            body: Array(error.utf8))
+            status: status, headers: [Field("Content-Type", "application/json")], body: json.bytes)
     }
 
     /// The response when `ServerLimits.httpConnections` requests are in flight already.
     static func tooManyRequests(_ limits: ServerLimits) -> HTTPResponse {
-        let error =
-            #"{"error":{"code":"rate_limited","message":"limits.http_connections: "#
-            + #"\#(limits.httpConnections) requests are under way, no more are accepted at once","#
-            + #""retry":"later","after":1000}}"#
-        return HTTPResponse(
-            status: 503,
-            headers: [
-                Field("Content-Type", "application/json"),
-                Field("Retry-After", "1"),
-            ],
-            body: Array(error.utf8))
+        let error = RequestError(
+            .limitHTTPConnections,
+            "limits.http_connections: \(limits.httpConnections) requests are under way, no more"
+                + " are accepted at once", after: 1000)
+        var response = HTTPResponse(status: 503, error)
+        response.headers.append(Field("Retry-After", "1"))
+        return response
     }
 
     /// Whether a response with this status has a body (RFC 9110 6.4.1).

@@ -52,7 +52,7 @@ extension Anchor {
             return .seq(seq)
         }
         let seen = (try? RawJSON(bytes))?.numberShown ?? "no anchor"
-        throw .badRequest(
+        throw .invalid(
             "\(field): \(seen) (accepted: a seq, id: and a message id, or time: and a date and "
                 + "time of RFC 3339)")
     }

@@ -28,15 +28,15 @@ package struct Fields {
     // MARK: Errors
 
     func missing(_ name: String, accepted: String) -> RequestError {
-        .badRequest("\(prefix)\(name): missing (accepted: \(accepted))")
+        RequestError(.fieldMissing, "\(prefix)\(name): missing (accepted: \(accepted))")
     }
 
     func refused(_ name: String, _ value: JSONSlice, accepted: String) -> RequestError {
-        .badRequest("\(prefix)\(name): \(value.shown) (accepted: \(accepted))")
+        .invalid("\(prefix)\(name): \(value.shown) (accepted: \(accepted))")
     }
 
     func refused(_ name: String, seen: String, accepted: String) -> RequestError {
-        .badRequest("\(prefix)\(name): \(seen) (accepted: \(accepted))")
+        .invalid("\(prefix)\(name): \(seen) (accepted: \(accepted))")
     }
 
     // MARK: Strings
@@ -109,7 +109,7 @@ package struct Fields {
         }
         guard length <= count.upperBound else {
             throw RequestError(
-                .tooLarge,
+                .limitArray,
                 "\(prefix)\(name): an array of \(length) (accepted: \(Self.accepted(count)))")
         }
         guard count.contains(length) else {
@@ -168,11 +168,11 @@ package struct Fields {
         _ value: JSONSlice, _ field: String, in range: ClosedRange<Int>
     ) throws(RequestError) -> Int {
         guard let number = value.int else {
-            throw .badRequest(
+            throw .invalid(
                 "\(field): \(value.shown) (accepted: an integer, \(range.phrase))")
         }
         guard range.contains(number) else {
-            throw .badRequest("\(field): \(number) is out of range (\(range.phrase))")
+            throw .invalid("\(field): \(number) is out of range (\(range.phrase))")
         }
         return number
     }
@@ -228,7 +228,7 @@ package struct Fields {
     }
 
     private static func tooDeep(_ field: String) -> RequestError {
-        .badRequest("\(field): nested too deep (accepted: at most \(Nesting.limit) levels)")
+        .invalid("\(field): nested too deep (accepted: at most \(Nesting.limit) levels)")
     }
 }
 

@@ -55,7 +55,7 @@ extension Fields {
         guard let count = value.count else { throw refused("runs", value, accepted: accepted) }
         guard count <= Self.runsLimit else {
             throw RequestError(
-                .tooLarge, "\(prefix)runs: \(count) runs (at most \(Self.runsLimit))")
+                .limitRuns, "\(prefix)runs: \(count) runs (at most \(Self.runsLimit))")
         }
         let runsText = value.raw
         if let runs = Self.runs(runsText) { return runs }

@@ -24,7 +24,9 @@ package struct RequestFrame: Sendable {
     /// Reads a frame, and leaves what it asks for as text.
     package static func read(_ bytes: [UInt8], isBinary: Bool) -> RequestFrame {
         do throws(RequestError) {
-            guard !isBinary else { throw .badRequest("frame: binary (accepted: text)") }
+            guard !isBinary else {
+                throw RequestError(.malformed, "frame: binary (accepted: text)")
+            }
             let text = try RequestText(bytes)
             return RequestFrame(id: try text.id(), size: bytes.count, content: .text(text))
         } catch {
@@ -101,7 +103,8 @@ private struct RequestText: Sendable {
             frame = Fields(whole, prefix: "")
             object = params
         } catch {
-            throw .badRequest(
+            throw RequestError(
+                .malformed,
                 "frame: at byte \(error.offset) \(error.reason) (accepted: one JSON object)")
         }
         method = Self.method(frame)
@@ -137,7 +140,7 @@ private struct RequestText: Sendable {
             let name = try frame.requiredString("method")
             guard let method = Method(rawValue: name) else {
                 throw RequestError(
-                    .unknownMethod, "method: no such method (accepted: \(Method.accepted))")
+                    .methodUnknown, "method: no such method (accepted: \(Method.accepted))")
             }
             return .success(method)
         } catch {

@@ -39,6 +39,9 @@ public enum Retry: String, Sendable, Hashable {
 public struct RequestError: Error, Sendable, Hashable {
     /// What went wrong.
     public var code: ErrorCode
+    /// Why, for a program to compare. Nil where the gateway named none, or one that this version of
+    /// the library does not know.
+    public var reason: Reason?
     /// The error in words, for a person.
     public var message: String
     /// Whether the same request may succeed when it is made again.
@@ -52,35 +55,46 @@ public struct RequestError: Error, Sendable, Hashable {
     /// others.
     package var damagedPart: String?
 
-    /// An error.
+    /// An error. Its reason says which code it has, and whether a retry may succeed.
     public init(
-        _ code: ErrorCode, _ message: String, retry: Retry = .never, after: Int? = nil,
-        current: RawJSON? = nil
+        _ reason: Reason, _ message: String, after: Int? = nil, current: RawJSON? = nil
+    ) {
+        self.init(
+            code: reason.code, reason: reason, message: message, retry: reason.retry, after: after,
+            current: current)
+    }
+
+    /// An error as a gateway said it, perhaps of another version.
+    package init(
+        code: ErrorCode, reason: Reason?, message: String, retry: Retry, after: Int?,
+        current: RawJSON?
     ) {
         self.code = code
+        self.reason = reason
         self.message = message
         self.retry = retry
         self.after = after
         self.current = current
     }
 
-    package static func badRequest(_ message: String) -> RequestError {
-        RequestError(.badRequest, message)
+    /// A field with a value that is not accepted.
+    package static func invalid(_ message: String) -> RequestError {
+        RequestError(.fieldInvalid, message)
     }
     /// The same answer for "does not exist" and "is not yours", so that the caller can't tell
     /// which.
-    package static let noConversation = RequestError(.notFound, "conversation: not found")
+    package static let noConversation = RequestError(
+        .conversationNotFound, "conversation: not found")
     package static let noMessage = RequestError(
-        .notFound, "id: no such message in this conversation")
+        .messageNotFound, "id: no such message in this conversation")
     /// A part of the conversation's log, under the origin's name for it, is gone or contradicts the
     /// others.
     package static func damaged(_ part: String) -> RequestError {
         var error = RequestError(
-            .originUnavailable, "conversation: its log is damaged at the origin (\(part))",
-            retry: .later)
+            .logDamaged, "conversation: its log is damaged at the origin (\(part))")
         error.damagedPart = part
         return error
     }
     package static let originUnavailable = RequestError(
-        .originUnavailable, "the origin can't be reached", retry: .later)
+        .originUnreachable, "the origin can't be reached")
 }

@@ -212,6 +212,7 @@ extension JSONWriter {
         key(name)
         beginObject()
         member("code", string: error.code.rawValue)
+        if let reason = error.reason { member("reason", string: reason.rawValue) }
         member("message", string: error.message)
         member("retry", string: error.retry.rawValue)
         if let after = error.after { member("after", int: after) }

@@ -188,7 +188,7 @@ import Wire
         #expect(next() == "a")
         #expect(next() == nil)
         outbox.interrupt()
-        let later = RequestError(.rateLimited, "", retry: .later, after: 70)
+        let later = RequestError(.limitRequestsPerSecond, "", after: 70)
         for _ in 0..<4 {
             #expect(next() == "a")
             #expect(fail(later) == 70)
@@ -203,7 +203,7 @@ import Wire
         #expect(next() == nil)
         outbox.retry("a")
         #expect(next() == "a")
-        #expect(fail(RequestError(.tooLarge, "")) == nil)
+        #expect(fail(RequestError(.limitMessage, "")) == nil)
     }
 
     @Test func aDraftIsStoredWhole() throws {
@@ -211,7 +211,7 @@ import Wire
             id: "a", body: "text", attachment: .init(string: "x"), metadata: .emptyObject,
             createdAt: Timestamp(milliseconds: 1_700_000_000_123))
         #expect(Draft(json: draft.json) == draft)
-        draft.state = .failed(RequestError(.tooLarge, "body: too large"))
+        draft.state = .failed(RequestError(.limitMessage, "body: too large"))
         #expect(Draft(json: draft.json) == draft)
         #expect(Draft(json: Array("[]".utf8)) == nil)
     }

@@ -318,7 +318,7 @@ struct Doorkeeper: Authenticator {
 
     func identify(token: String?, user: String?, at now: Timestamp) -> Result<Identity, Refusal> {
         guard let token else {
-            guard let user else { return .failure(.request(.badRequest("params.user: missing"))) }
+            guard let user else { return .failure(.request(.invalid("params.user: missing"))) }
             return .success(Identity(user: user))
         }
         let parts = token.split(separator: " ")

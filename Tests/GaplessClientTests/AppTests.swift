@@ -175,7 +175,7 @@ import Testing
         try await until { list.conversations.count == 2 }
         _ = try await client.markRead(conversation: "ops", upTo: 5)
         #expect(gateway.lastRead(by: "alice", in: "ops") == 5)
-        gateway.answer("editMessage") { _ in .refusal("forbidden", isFinal: true) }
+        gateway.answer("editMessage") { _ in .refusal(.notAuthor) }
         await #expect(throws: ClientError.self) {
             try await client.edit("test-1", in: "ops", body: "no")
         }

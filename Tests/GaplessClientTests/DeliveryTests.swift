@@ -43,10 +43,10 @@ import Wire
 
     @Test func whatBecomesOfADraftIsSaid() async throws {
         let client = try await live()
-        gateway.answer("sendMessage") { _ in .refusal("forbidden", isFinal: true) }
+        gateway.answer("sendMessage") { _ in .refusal(.notAuthor) }
         let refused = await error { try await client.deliver("no", to: "ops", id: "refused") }
         guard case .refused(let why) = refused else { throw refused ?? .closed }
-        #expect(why.code == .forbidden)
+        #expect(why.code == .forbidden && why.reason == .notAuthor)
         let again = await error { try await client.delivery(of: "refused", in: "ops") }
         #expect(again == refused)
         gateway.answer("sendMessage") { _ in .silence }
@@ -66,18 +66,18 @@ import Wire
             Issue.record("a draft that never was")
             return
         }
-        #expect(unknown.code == .notFound)
+        #expect(unknown.reason == .draftUnknown)
     }
 
     @Test func errorsSayWhatWasWrong() {
-        let refused = ClientError.refused(RequestError(.tooLarge, "body: 33000 bytes"))
+        let refused = ClientError.refused(RequestError(.limitMessage, "body: 33000 bytes"))
         #expect(
             (refused as any Error).localizedDescription
                 == "the gateway refused this (too_large): body: 33000 bytes")
         #expect((ClientError.disconnected as any Error).localizedDescription.contains("connection"))
         #expect((ChatClient.SetupError.badURL as any Error).localizedDescription.contains("ws://"))
         #expect(
-            (RequestError(.forbidden, "no") as any Error).localizedDescription == "forbidden: no")
+            (RequestError(.notAuthor, "no") as any Error).localizedDescription == "forbidden: no")
     }
 
     @Test func aTypistWhoSaysNoMoreHasFinished() async throws {

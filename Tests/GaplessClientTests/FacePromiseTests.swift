@@ -374,9 +374,9 @@ import TestSupport
 
     @Test func aHandlerOfTheListIsToldThatItWasRefused() {
         var news = ConversationsNews()
-        let away = RequestError(.originUnavailable, "no", retry: .later)
+        let away = RequestError(.originUnreachable, "no")
         #expect(news.take(.failed(.refused(away))) == nil && news.ending == nil)
-        #expect(news.take(.failed(.refused(RequestError(.forbidden, "no")))) == [])
+        #expect(news.take(.failed(.refused(RequestError(.serverOnly, "no")))) == [])
         #expect(news.ending == .forbidden)
     }
 

@@ -18,6 +18,7 @@ extension DefaultGateway {
             let edit = try error(
                 "editMessage", #"{"conversation":"@","id":"m1","body":"x","ifRev":7}"#)
             #expect(edit["code"] == "conflict" && edit["retry"] == "never")
+            #expect(edit["reason"] == "rev_changed")
             #expect(edit["current"]["message"]["rev"] == 2)
             let delete = try error("deleteMessage", #"{"conversation":"@","id":"m1","ifRev":7}"#)
             #expect(delete["current"]["message"]["body"] == "text 1")

@@ -58,7 +58,7 @@ extension Shape {
             "code": .word([
                 "bad_request", "unknown_method", "unauthorized", "forbidden", "not_found",
                 "conflict", "too_large", "rate_limited", "origin_unavailable", "internal",
-            ]), "message": .string, "retry": .word(["never", "later", "now"]),
+            ]), "reason": .string, "message": .string, "retry": .word(["never", "later", "now"]),
         ], optional: ["after": .integer(from: 0)])
 
     // MARK: Results (3)

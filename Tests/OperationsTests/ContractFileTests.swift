@@ -34,6 +34,26 @@ import Wire
         #expect(Set(codes) == Set(ErrorCode.allCases.map(\.rawValue)))
     }
 
+    @Test(arguments: ["asyncapi.yaml", "openapi.yaml"])
+    func bothHaveEachReason(_ name: String) throws {
+        let page = try Outline(Self.file(name))
+        let reasons = page.elements(of: ["components", "schemas", "Reason", "examples"])
+        #expect(reasons == RequestError.Reason.allCases.map(\.rawValue))
+    }
+
+    @Test func thePageHasEachReasonWithItsCodeAndRetry() throws {
+        let page = try Self.file("protocol.md").split(separator: "\n").map(String.init)
+        let start = try #require(page.firstIndex(of: "| reason | code | retry | when |"))
+        let rows = page[(start + 2)...].prefix { $0.hasPrefix("| ") }
+        let heads = RequestError.Reason.allCases.map {
+            "| `\($0.rawValue)` | `\($0.code.rawValue)` | \($0.retry.rawValue) | "
+        }
+        #expect(rows.count == heads.count)
+        for (row, head) in zip(rows, heads) {
+            #expect(row.hasPrefix(head) && row.count > head.count + 2, "\(row)")
+        }
+    }
+
     @Test func theSocketHasEachCloseCode() throws {
         let page = try Outline(Self.file("asyncapi.yaml"))
         let codes = page.elements(of: ["components", "schemas", "CloseCode", "enum"])

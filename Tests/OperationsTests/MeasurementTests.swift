@@ -59,8 +59,8 @@ import Wire
     @Test func onlyAnOriginThatDoesNotAnswerHasFailed() {
         let measurements = Measurements()
         let results: [Result<HistoryAnswer, RequestError>] = [
-            .failure(RequestError(.notFound, "not there")),
-            .failure(RequestError(.originUnavailable, "away", retry: .later)),
+            .failure(RequestError(.conversationNotFound, "not there")),
+            .failure(RequestError(.originUnreachable, "away")),
         ]
         for (token, result) in results.enumerated() {
             measurements.asked(UInt64(token))

@@ -57,7 +57,7 @@ extension RuleCase {
             .call(edit("two", ifRev: 2), by: alice, .message { $0["rev"]?.int == 3 })
             .call(edit("three", ifRev: 3), by: alice, .message { $0["rev"]?.int == 4 })
             .call(edit("four", ifRev: nil), by: alice, .message { $0["rev"]?.int == 5 })
-            .call(edit("five", ifRev: 5), by: .user("bob"), .refused(.forbidden)),
+            .call(edit("five", ifRev: 5), by: .user("bob"), .refused(.notAuthor)),
         begin("a deletion with ifRev is of the value that was seen, but a tombstone is one")
             .call(edit("two", ifRev: nil), by: alice)
             .call(delete(ifRev: 2), by: alice, message("two", rev: 3))
@@ -71,7 +71,7 @@ extension RuleCase {
                     return message?["deleted"]?.bool == true && message?["body"] == nil
                 }
             )
-            .call(edit("three", ifRev: nil), by: alice, .refused(.conflict)),
+            .call(edit("three", ifRev: nil), by: alice, .refused(.messageDeleted)),
         begin("updateConversation with ifRev goes by the rev of slot 0, which membership moves")
             .call(update("one", ifRev: 1), by: alice, .conversation { $0.record.rev == 3 })
             .call(update("two", ifRev: 1), by: alice, conversation("one", rev: 3))
@@ -86,10 +86,11 @@ extension RuleCase {
             )
             .call(.put(id: "c1", ConversationFields(title: "three", ifRev: 6)))
             .call(
-                .put(id: "c2", ConversationFields(title: "three", ifRev: 1)), .refused(.notFound)
+                .put(id: "c2", ConversationFields(title: "three", ifRev: 1)),
+                .refused(.conversationNotFound)
             )
-            .call(update("x", ifRev: 7), by: .user("bob"), .refused(.forbidden))
-            .call(update("x", ifRev: 7), by: .user("eve"), .refused(.notFound)),
+            .call(update("x", ifRev: 7), by: .user("bob"), .refused(.notAdmin))
+            .call(update("x", ifRev: 7), by: .user("eve"), .refused(.conversationNotFound)),
         begin("what is stale is a conflict, also where it would be too large")
             .limits {
                 $0.message = 10
@@ -97,6 +98,6 @@ extension RuleCase {
             }
             .call(edit("longer than ten", ifRev: 1), by: alice, message("one", rev: 2))
             .call(update("longer than ten", ifRev: 9), by: alice, conversation(nil, rev: 1))
-            .call(edit("longer than ten", ifRev: 2), by: alice, .refused(.tooLarge)),
+            .call(edit("longer than ten", ifRev: 2), by: alice, .refused(.limitMessage)),
     ]
 }

@@ -6,7 +6,7 @@ import Wire
 extension RuleCase {
     private static let alice = Caller.user("alice")
     private static let bob = Caller.user("bob")
-    private static let refusal = RequestError(.forbidden, "id: not one's own")
+    private static let refusal = RequestError(.idNotOwn, "id: not one's own")
 
     private static func create(
         _ id: String?, _ others: String..., distinct: Bool = false
@@ -21,21 +21,22 @@ extension RuleCase {
     package static let creations: [RuleCase] = [
         RuleCase("a taken id is a conflict to those who take part, and forbidden to others")
             .call(create("c1", "carol"), by: alice)
-            .call(create("c1"), by: alice, .refused(.conflict))
-            .call(create("c1"), by: .user("carol"), .refused(.conflict))
-            .call(create("c1", "alice"), by: bob, .refused(.forbidden))
-            .call(create("c1", "alice", distinct: true), by: bob, .refused(.forbidden)),
+            .call(create("c1"), by: alice, .refused(.conversationIDTaken))
+            .call(create("c1"), by: .user("carol"), .refused(.conversationIDTaken))
+            .call(create("c1", "alice"), by: bob, .refused(.conversationIDOfOthers))
+            .call(
+                create("c1", "alice", distinct: true), by: bob, .refused(.conversationIDOfOthers)),
         RuleCase("the distinct conversation is found by whoever may not create one")
-            .call(find("bob"), by: alice, .refused(.forbidden, naming: ["id"]))
+            .call(find("bob"), by: alice, .refused(.idNotOwn, naming: ["id"]))
             .call(create("d1", "bob", distinct: true), by: alice)
             .call(find("bob"), by: alice, .conversation { $0.record.id == "d1" })
             .call(find("alice", "alice"), by: bob, .conversation { $0.record.id == "d1" })
-            .call(find("bob", "carol"), by: alice, .refused(.forbidden))
-            .call(find("bob"), by: .user("carol"), .refused(.forbidden))
+            .call(find("bob", "carol"), by: alice, .refused(.idNotOwn))
+            .call(find("bob"), by: .user("carol"), .refused(.idNotOwn))
             .call(
                 .addParticipants(conversation: "d1", [NewParticipant(user: "carol")])
             )
-            .call(find("bob"), by: alice, .refused(.forbidden)),
+            .call(find("bob"), by: alice, .refused(.idNotOwn)),
         RuleCase("a PUT says which client created the conversation")
             .call(create("c1"), by: alice)
             .call(

@@ -18,38 +18,41 @@ extension RuleCase {
         RuleCase("a conversation has at most limits.participants")
             .limits { $0.participants = 3 }
             .call(put("alice", "b"))
-            .call(add("c", "d"), .refused(.tooLarge, naming: ["limits.participants", "4", "3"]))
+            .call(
+                add("c", "d"),
+                .refused(.limitParticipants, naming: ["limits.participants", "4", "3"])
+            )
             .call(add("c"), .conversation { $0.record.participants.count == 3 })
             .call(add("b"))
-            .call(add("d"), by: alice, .refused(.tooLarge))
-            .call(put("alice", "x", "y", "z"), .refused(.tooLarge))
+            .call(add("d"), by: alice, .refused(.limitParticipants))
+            .call(put("alice", "x", "y", "z"), .refused(.limitParticipants))
             .call(put("alice", "x", "y"))
             .limits { $0.participants = 1 }
             .call(put("alice", "x", "z"))
             .call(put("alice", "x"))
-            .call(put("alice", "x", "z"), .refused(.tooLarge)),
+            .call(put("alice", "x", "z"), .refused(.limitParticipants)),
         RuleCase("a conversation has at most limits.admins")
             .limits { $0.admins = 1 }
             .call(put("alice", "b", admins: ["alice"]))
             .call(
                 .addAdmins(conversation: "c1", ["b"]), by: alice,
-                .refused(.tooLarge, naming: ["limits.admins", "2", "1"])
+                .refused(.limitAdmins, naming: ["limits.admins", "2", "1"])
             )
-            .call(put("alice", "b", admins: ["alice", "b"]), .refused(.tooLarge))
+            .call(put("alice", "b", admins: ["alice", "b"]), .refused(.limitAdmins))
             .call(put("alice", "b", admins: ["b"]), .conversation { $0.record.admins == ["b"] }),
         RuleCase("a new conversation is held to the numbers")
             .limits {
                 $0.participants = 2
                 $0.admins = 1
             }
-            .call(put("a", "b", "c"), .refused(.tooLarge))
-            .call(put("a", "b", admins: ["a", "b"]), .refused(.tooLarge))
+            .call(put("a", "b", "c"), .refused(.limitParticipants))
+            .call(put("a", "b", admins: ["a", "b"]), .refused(.limitAdmins))
             .call(
                 .create(
                     id: "c1", ConversationFields(participants: ["b", "c"]), distinct: false),
-                by: alice, .refused(.tooLarge)
+                by: alice, .refused(.limitParticipants)
             )
-            .call(.deleteConversation("c1"), .refused(.notFound)),
+            .call(.deleteConversation("c1"), .refused(.conversationNotFound)),
         RuleCase("limits.conversations_per_user binds the caller of createConversation alone")
             .limits { $0.conversationsPerUser = 2 }
             .call(
@@ -60,7 +63,8 @@ extension RuleCase {
             .call(
                 .create(id: "c3", ConversationFields(participants: []), distinct: false),
                 by: alice,
-                .refused(.tooLarge, naming: ["limits.conversations_per_user", "2"])
+                .refused(
+                    .limitConversationsPerUser, naming: ["limits.conversations_per_user", "2"])
             )
             .call(
                 .create(id: "c3", ConversationFields(participants: ["b"]), distinct: true),

@@ -50,38 +50,41 @@ extension RuleCase {
             .call(edit(.text("x1", 100)), by: alice)
             .call(
                 edit(.text("x2", 100)), by: alice,
-                .refused(.tooLarge, naming: ["limits.message", "256", "308"])
+                .refused(.limitMessage, naming: ["limits.message", "256", "308"])
             )
             .call(
                 edit(.text("x2", 100)), by: .server,
-                .refused(.tooLarge, naming: ["limits.message", "256", "308"])
+                .refused(.limitMessage, naming: ["limits.message", "256", "308"])
             )
             .call(edit(body: "c"), by: alice, .message { $0["x1"] != nil && $0["x2"] == nil }),
         begin("the whole of limits.message is accepted, in an edit too")
             .limits { $0.message = 256 }
             .call(send(MessageContent(id: "m1", body: "b")), by: alice)
-            .call(edit(body: text(257)), by: alice, .refused(.tooLarge))
+            .call(edit(body: text(257)), by: alice, .refused(.limitMessage))
             .call(edit(body: text(256)), by: alice),
         begin("a message above a lowered limit may shrink, not grow")
             .call(send(MessageContent(id: "m1", body: text(200))), by: alice)
             .limits { $0.message = 100 }
-            .call(edit(body: text(201)), by: alice, .refused(.tooLarge))
+            .call(edit(body: text(201)), by: alice, .refused(.limitMessage))
             .call(edit(body: text(200, "c")), by: alice)
             .call(edit(body: text(150)), by: alice)
-            .call(edit(body: text(151)), by: alice, .refused(.tooLarge, naming: ["100", "151"]))
+            .call(
+                edit(body: text(151)), by: alice,
+                .refused(.limitMessage, naming: ["100", "151"])
+            )
             .call(edit(body: text(100)), by: alice)
-            .call(edit(body: text(101)), by: alice, .refused(.tooLarge)),
+            .call(edit(body: text(101)), by: alice, .refused(.limitMessage)),
         begin("a message has at most limits.unknown_fields")
             .limits { $0.unknownFields = 2 }
             .call(send(MessageContent(id: "m1", unknown: [.text("a", 1), .text("b", 1)])))
             .call(
                 edit(.text("c", 1)), by: alice,
-                .refused(.tooLarge, naming: ["limits.unknown_fields", "3", "2"])
+                .refused(.limitUnknownFields, naming: ["limits.unknown_fields", "3", "2"])
             )
             .call(edit(.null("a"), .text("c", 1)), by: alice)
             .call(edit(.text("c", 2)), by: alice, .message { $0["a"] == nil && $0["c"] != nil })
             .limits { $0.unknownFields = 1 }
-            .call(edit(.text("d", 1)), by: alice, .refused(.tooLarge))
+            .call(edit(.text("d", 1)), by: alice, .refused(.limitUnknownFields))
             .call(edit(.null("b"), .text("d", 1)), by: alice)
             .call(edit(.null("c")), by: alice),
     ]
@@ -92,26 +95,26 @@ extension RuleCase {
             .call(update(title: text(256)), by: alice)
             .call(
                 update(title: text(257)), by: alice,
-                .refused(.tooLarge, naming: ["limits.record", "256", "257"])
+                .refused(.limitRecord, naming: ["limits.record", "256", "257"])
             )
             .call(update(title: text(200)), by: alice)
             .call(
                 update(metadata: RawJSON(unchecked: Array("{\"k\":\"\(text(60))\"}".utf8))),
-                by: alice, .refused(.tooLarge, naming: ["limits.record"])
+                by: alice, .refused(.limitRecord, naming: ["limits.record"])
             )
-            .call(update(.text("x", 60)), by: alice, .refused(.tooLarge))
-            .call(put(title: text(257)), .refused(.tooLarge))
-            .call(put(.text("x", 60)), .refused(.tooLarge))
+            .call(update(.text("x", 60)), by: alice, .refused(.limitRecord))
+            .call(put(title: text(257)), .refused(.limitRecord))
+            .call(put(.text("x", 60)), .refused(.limitRecord))
             .call(
                 update(.text("x", 10)), by: alice,
                 .conversation { $0.record.title == text(200) && $0.record.unknown.count == 1 }),
         begin("a record above a lowered limit may shrink, not grow")
             .call(update(title: text(200)), by: alice)
             .limits { $0.record = 100 }
-            .call(update(title: text(201)), by: alice, .refused(.tooLarge))
-            .call(put(title: text(201)), .refused(.tooLarge))
+            .call(update(title: text(201)), by: alice, .refused(.limitRecord))
+            .call(put(title: text(201)), .refused(.limitRecord))
             .call(update(title: text(150)), by: alice)
-            .call(put(title: text(151)), .refused(.tooLarge))
+            .call(put(title: text(151)), .refused(.limitRecord))
             .call(.addParticipants(conversation: "c1", [NewParticipant(user: "carol")]), by: alice),
         begin("a new conversation is held to the limits")
             .limits {
@@ -120,7 +123,7 @@ extension RuleCase {
             }
             .call(
                 .put(id: "c2", ConversationFields(title: text(257))),
-                .refused(.tooLarge, naming: ["limits.record", "256", "257"])
+                .refused(.limitRecord, naming: ["limits.record", "256", "257"])
             )
             .call(
                 .create(
@@ -128,14 +131,17 @@ extension RuleCase {
                     ConversationFields(
                         participants: [], unknown: [.text("a", 1), .text("b", 1)]),
                     distinct: false),
-                by: alice, .refused(.tooLarge, naming: ["limits.unknown_fields"])
+                by: alice, .refused(.limitUnknownFields, naming: ["limits.unknown_fields"])
             )
-            .call(.deleteConversation("c2"), .refused(.notFound)),
+            .call(.deleteConversation("c2"), .refused(.conversationNotFound)),
         begin("a record has at most limits.unknown_fields")
             .limits { $0.unknownFields = 1 }
             .call(update(.text("a", 1)), by: alice)
-            .call(update(.text("b", 1)), by: alice, .refused(.tooLarge))
-            .call(put(.text("b", 1)), .refused(.tooLarge, naming: ["limits.unknown_fields"]))
+            .call(update(.text("b", 1)), by: alice, .refused(.limitUnknownFields))
+            .call(
+                put(.text("b", 1)),
+                .refused(.limitUnknownFields, naming: ["limits.unknown_fields"])
+            )
             .call(
                 put(.text("b", 1), .null("a")),
                 .conversation { $0.record.unknown.map(\.key) == ["b"] }),

@@ -15,8 +15,8 @@ package struct RuleCase: Sendable, CustomStringConvertible {
     /// What is expected of a call.
     package enum Expectation: Sendable {
         case done
-        /// Refused with this code, and with a message in which all of these occur.
-        case refused(ErrorCode, naming: [String] = [])
+        /// Refused for this reason, and with a message in which all of these occur.
+        case refused(RequestError.Reason, naming: [String] = [])
         /// Refused as `conflict`, with the value as it is for which this holds.
         case conflict(@Sendable (JSONObject) -> Bool)
         /// Answered with the message for which this holds, as JSON.
@@ -77,8 +77,8 @@ extension RuleCase.Expectation {
     func fault(in result: Result<Outcome, RequestError>) -> String? {
         switch (self, result) {
         case (.done, .success): return nil
-        case (.refused(let code, let words), .failure(let error)):
-            guard error.code == code else { return "\(error.code): \(error.message)" }
+        case (.refused(let reason, let words), .failure(let error)):
+            guard error.reason == reason else { return "\(error)" }
             let missing = words.filter { !error.message.contains($0) }
             return missing.isEmpty ? nil : "\(error.message) does not name \(missing)"
         case (.conflict(let holds), .failure(let error)):

@@ -146,11 +146,13 @@ import Wire
     }
 
     @Test(arguments: [
-        (0, "an array of 0 (accepted: an array of 1–1000 ids)", ErrorCode.badRequest),
-        (1001, "an array of 1001 (accepted: an array of 1–1000 ids)", .tooLarge),
-        (4000, "an array of 4000 (accepted: an array of 1–1000 ids)", .tooLarge),
+        (0, "an array of 0 (accepted: an array of 1–1000 ids)", RequestError.Reason.fieldInvalid),
+        (1001, "an array of 1001 (accepted: an array of 1–1000 ids)", .limitArray),
+        (4000, "an array of 4000 (accepted: an array of 1–1000 ids)", .limitArray),
     ])
-    func aListIsRefusedForItsLengthWhateverIsInIt(count: Int, words: String, code: ErrorCode) {
+    func aListIsRefusedForItsLengthWhateverIsInIt(
+        count: Int, words: String, reason: RequestError.Reason
+    ) {
         for element in [#""u""#, "7", "[[1,2],[3,4]]", #"{"a":[]}"#, #""\u0000""#] {
             let users = Array(repeating: element, count: count).joined(separator: ",")
             let params = #"{"users":[\#(users)],"conversation":"c"}"#
@@ -158,7 +160,8 @@ import Wire
             let frame = RequestFrame.decode(Array(text.utf8), isBinary: false)
             #expect(frame.id == 7)
             #expect(
-                frame.request == .failure(RequestError(code, "params.users: \(words)")), "\(text)")
+                frame.request == .failure(RequestError(reason, "params.users: \(words)")), "\(text)"
+            )
         }
     }
 
@@ -172,7 +175,7 @@ import Wire
             #expect(
                 RequestFrame.decode(Array(text.utf8), isBinary: false).request
                     == .failure(
-                        RequestError(.tooLarge, "params.have.runs: 1001 runs (at most 1000)")))
+                        RequestError(.limitRuns, "params.have.runs: 1001 runs (at most 1000)")))
         }
     }
 

@@ -42,15 +42,15 @@ import Wire
 
     @Test func errors() throws {
         #expect(
-            try text(ServerFrame.error(id: 0, .badRequest("id: missing \"x\"")))
-                == #"{"id":0,"error":{"code":"bad_request","message":"id: missing \"x\"","#
-                + #""retry":"never"}}"#
+            try text(ServerFrame.error(id: 0, .invalid("id: missing \"x\"")))
+                == #"{"id":0,"error":{"code":"bad_request","reason":"field_invalid","#
+                + #""message":"id: missing \"x\"","retry":"never"}}"#
         )
-        let later = RequestError(.rateLimited, "slow", retry: .later, after: 250)
+        let later = RequestError(.limitRequestsPerSecond, "slow", after: 250)
         #expect(
             try text(ServerFrame.error(id: 9, later))
-                == #"{"id":9,"error":{"code":"rate_limited","message":"slow","#
-                + #""retry":"later","after":250}}"#
+                == #"{"id":9,"error":{"code":"rate_limited","reason":"limit_requests_per_second","#
+                + #""message":"slow","retry":"later","after":250}}"#
         )
     }
 

@@ -78,7 +78,7 @@ import Wire
             func request(_ field: String) -> Result<Request, RequestError> {
                 Self.frame(method, params + many + "," + field).request
             }
-            let error = RequestError.badRequest(
+            let error = RequestError.invalid(
                 "params.an unknown field: nested too deep (accepted: at most 32 levels)")
             #expect(request("\"deep\":\(nested(33))") == .failure(error))
             #expect(request("\"deep\":[1,\(nested(32))]") == .failure(error))
@@ -155,7 +155,7 @@ import Wire
             #expect(
                 frame.request
                     == .failure(
-                        .badRequest(
+                        .invalid(
                             "params.client: a string of \(bytes) bytes"
                                 + " (accepted: at most 255 bytes)")))
         }

@@ -158,7 +158,8 @@ extension RequestDesk {
     }
 
     var tooManySubscriptions: RequestError {
-        RequestError(.tooLarge, "at most \(limits.subscriptions) subscriptions a connection")
+        RequestError(
+            .limitSubscriptions, "at most \(limits.subscriptions) subscriptions a connection")
     }
 
     private func unsubscribe(_ session: Session, _ call: Call, _ conversation: String) {

@@ -170,5 +170,6 @@ extension RequestDesk {
 extension RequestError {
     /// An answer of the wrong kind: a fault of this program, which costs this request and not the
     /// process.
-    package static let misled = RequestError(.internal, "the answer does not belong to the request")
+    package static let misled = RequestError(
+        .internalFault, "the answer does not belong to the request")
 }

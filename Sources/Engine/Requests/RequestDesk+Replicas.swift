@@ -175,7 +175,9 @@ extension RequestDesk {
         }
         guard request.around == nil || request.before == nil && request.after == nil else {
             return fail(
-                call, .badRequest("around: not accepted together with before or after"))
+                call,
+                RequestError(
+                    .fieldsExclusive, "around: not accepted together with before or after"))
         }
         if let (anchor, field) = request.unplaced(call) {
             return locate(call, anchor, field, stream)
@@ -272,7 +274,7 @@ extension RequestDesk {
             let field = request.unplaced(call)?.field ?? "anchor"
             fail(
                 call,
-                RequestError(.notFound, "\(field): no such message in this conversation"))
+                RequestError(.messageNotFound, "\(field): no such message in this conversation"))
         case .failure(let error): fail(call, error.damagedPart == nil ? .originUnavailable : error)
         case .success: fail(call, .originUnavailable)
         }
@@ -367,5 +369,5 @@ extension Call {
 }
 
 extension RequestError {
-    static let noCache = RequestError(.internal, "the cache can't be written", retry: .later)
+    static let noCache = RequestError(.cacheUnwritable, "the cache can't be written")
 }

@@ -51,10 +51,10 @@ extension Connections {
         if let wait = pay(priced.cost, session) {
             throttle(session, priced.cost)
             let error = RequestError(
-                .rateLimited,
+                .limitRequestsPerSecond,
                 "requests: beyond limits.requests_per_second, at most"
                     + " \(limits.requestsPerSecond) a second are accepted",
-                retry: .later, after: wait)
+                after: wait)
             if let outline = priced.outline {
                 journal?.refused(outline, error, session, at: now)
                 tally.noteEnd(of: outline, session, error)
@@ -77,7 +77,9 @@ extension Connections {
         }
         guard session.requests.begin(frame.id, weight: request.weight) else {
             refuse(
-                session, 0, .badRequest("id: \(frame.id) is in use, give each request its own"))
+                session, 0,
+                RequestError(
+                    .requestIDInUse, "id: \(frame.id) is in use, give each request its own"))
             return nil
         }
         registry.noteThrottle(session)
@@ -116,7 +118,9 @@ extension Connections {
             case .connect(let token, let user, _, let unread, _) = call.request
         else { return nil }
         guard session.user == nil else {
-            fail(call, .badRequest("method: this connection is connected already"))
+            fail(
+                call,
+                RequestError(.alreadyConnected, "method: this connection is connected already"))
             return nil
         }
         defer { session.credentials.bearer = nil }
@@ -145,10 +149,10 @@ extension Connections {
         case .request(let error):
             fail(call, error)
         case .expired:
-            fail(call, RequestError(.unauthorized, "token: expired", retry: .later))
+            fail(call, RequestError(.tokenExpired, "token: expired"))
             close(session, .tokenExpired)
         case .refused(let reason):
-            fail(call, RequestError(.unauthorized, "token: \(reason)"))
+            fail(call, RequestError(.tokenRefused, "token: \(reason)"))
             close(session, .tokenRefused)
         }
     }
@@ -159,12 +163,12 @@ extension Connections {
         case .failure(.request(let error)):
             fail(call, error)
         case .failure(.expired):
-            fail(call, RequestError(.unauthorized, "params.token: expired"))
+            fail(call, RequestError(.tokenExpired, "params.token: expired"))
         case .failure(.refused(let reason)):
-            fail(call, RequestError(.unauthorized, "params.token: \(reason)"))
+            fail(call, RequestError(.tokenRefused, "params.token: \(reason)"))
         case .success(let identity):
             guard identity.user.id == session.user?.id else {
-                return fail(call, RequestError(.forbidden, "params.token: is another user's"))
+                return fail(call, RequestError(.tokenOfAnother, "params.token: is another user's"))
             }
             session.credentials.deadline = identity.deadline
             reply(call) {

@@ -48,5 +48,5 @@ extension HistoryAnswer {
 extension RequestError {
     /// The origin answered another question.
     static let misanswered = RequestError(
-        .originUnavailable, "the origin answered another question than it was asked", retry: .later)
+        .originMisanswered, "the origin answered another question than it was asked")
 }

@@ -64,7 +64,8 @@ struct CallTracer {
         }
         let fields: KeyValuePairs = [
             "traceparent": trace, "method": method, subject.0: subject.1, caller.0: caller.1,
-            "code": error.code.rawValue, "reason": error.message,
+            "code": error.code.rawValue, "reason": error.reason?.rawValue ?? "",
+            "message": error.message,
         ]
         switch error.code {
         case .internal, .originUnavailable: log.warning("traced request failed", fields)

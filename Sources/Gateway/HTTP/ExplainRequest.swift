@@ -12,21 +12,21 @@ struct ExplainRequest {
 
     init(_ query: QueryString) throws(RequestError) {
         guard let conversation = query["conversation"], Identifier.isValid(conversation) else {
-            throw .badRequest("conversation: missing or not an id of 1–255 bytes of UTF-8")
+            throw .invalid("conversation: missing or not an id of 1–255 bytes of UTF-8")
         }
         let seq = try query.integer("seq", in: 1...QueryString.largest)
         let id = query["id"]
         guard (seq == nil) != (id == nil) else {
-            throw .badRequest("seq, id: one of the two is needed")
+            throw RequestError(.fieldsExclusive, "seq, id: one of the two is needed")
         }
         for (name, value) in [("id", id), ("user", query["user"])] {
             if let value, !Identifier.isValid(value) {
-                throw .badRequest("\(name): not an id of 1–255 bytes of UTF-8")
+                throw .invalid("\(name): not an id of 1–255 bytes of UTF-8")
             }
         }
         let format = query["format"] ?? "json"
         guard ["json", "text"].contains(format) else {
-            throw .badRequest("format: \(QueryString.shown(format)) (accepted: json, text)")
+            throw .invalid("format: \(QueryString.shown(format)) (accepted: json, text)")
         }
         isText = format == "text"
         question = Explanation.Question(

@@ -98,7 +98,7 @@ final class HTTPDesk {
         case _ where InternalRule.isPage(request.path):
             operators.answer(request.path, responder)
         default:
-            responder.respond(.error(RequestError(.notFound, "path: not found")))
+            responder.respond(.error(RequestError(.pathNotFound, "path: not found")))
         }
     }
 
@@ -108,7 +108,7 @@ final class HTTPDesk {
         guard request.path.hasPrefix("/v1/") else { return answerPage(request, responder) }
         if request.path == "/v1/ws" {
             var response = HTTPResponse.error(
-                .badRequest("this path speaks WebSocket: an upgrade is needed"))
+                RequestError(.upgradeNeeded, "this path speaks WebSocket: an upgrade is needed"))
             response.status = request.method == .get ? 426 : 405
             response.headers.append(
                 .init(
@@ -197,8 +197,7 @@ final class HTTPDesk {
             responder.respond(.error(error))
         } catch {
             cache.note(error)
-            responder.respond(
-                .error(RequestError(.internal, "the cache can't be read", retry: .later)))
+            responder.respond(.error(.cacheUnreadable))
         }
     }
 
@@ -239,7 +238,7 @@ final class HTTPDesk {
     }
 
     private static let noChange = RequestError(
-        .conflict, "atLeast: this log has no such change")
+        .changeUnknown, "atLeast: this log has no such change")
 
     /// Logs the traced requests of clients.
     func noteTracedCalls() {
@@ -264,7 +263,7 @@ final class HTTPDesk {
         // The internal listener alone serves the operator's page.
         let isInside = request.path.hasPrefix("/operator/")
         guard let file = page?[path], demo.enabled || !isDemo, !isInside else {
-            return responder.respond(.error(RequestError(.notFound, "path: not found")))
+            return responder.respond(.error(RequestError(.pathNotFound, "path: not found")))
         }
         guard request.method == .get || request.method == .head else {
             return responder.respond(.methodNotAllowed(["GET", "HEAD"]))
@@ -354,14 +353,15 @@ extension HTTPResponse {
     static var keyNeeded: HTTPResponse {
         var response = HTTPResponse.error(
             RequestError(
-                .unauthorized, "Authorization: Bearer and an API key, or X-API-Key, is needed"))
+                .keyNeeded, "Authorization: Bearer and an API key, or X-API-Key, is needed"))
         response.headers.append(.init("WWW-Authenticate", "Bearer"))
         return response
     }
 
     static func methodNotAllowed(_ allowed: [String]) -> HTTPResponse {
         var response = HTTPResponse.error(
-            .badRequest("method: only \(allowed.joined(separator: ", ")) here"))
+            RequestError(
+                .httpMethodNotAllowed, "method: only \(allowed.joined(separator: ", ")) here"))
         response.status = 405
         response.headers.append(.init("Allow", allowed.joined(separator: ", ")))
         return response

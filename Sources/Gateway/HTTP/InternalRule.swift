@@ -34,16 +34,16 @@ struct InternalRule: Sendable {
         guard accepts(host: headers["host"] ?? "") else {
             return .error(
                 RequestError(
-                    .forbidden,
+                    .hostRefused,
                     "Host: only localhost, an address or one of listen.internal_hosts is accepted"))
         }
         guard Self.guarded.contains(path) else { return nil }
         guard let password else {
-            return isLoopback ? nil : .error(RequestError(.notFound, "path: not found"))
+            return isLoopback ? nil : .error(RequestError(.pathNotFound, "path: not found"))
         }
         guard Self.shows(password, headers["authorization"]) else {
             var response = HTTPResponse.error(
-                RequestError(.unauthorized, "Authorization: Basic and the password is needed"))
+                RequestError(.passwordNeeded, "Authorization: Basic and the password is needed"))
             response.headers.append(.init("WWW-Authenticate", #"Basic realm="gapless""#))
             return response
         }

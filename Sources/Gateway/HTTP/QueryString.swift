@@ -18,7 +18,7 @@ package struct QueryString {
             guard let name = PercentEncoding.decode(Array(parts[0]), plusIsSpace: true),
                 let value = PercentEncoding.decode(
                     parts.count > 1 ? Array(parts[1]) : [], plusIsSpace: true)
-            else { throw .error(.badRequest("query: is not percent-encoded UTF-8")) }
+            else { throw .error(RequestError(.malformed, "query: is not percent-encoded UTF-8")) }
             values[name] = value
         }
     }
@@ -35,7 +35,7 @@ package struct QueryString {
     func integer(_ name: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
         guard let text = values[name] else { return nil }
         guard let value = Int(text), range.contains(value) else {
-            throw .badRequest(
+            throw .invalid(
                 "\(name): \(Self.shown(text)) (accepted: an integer, \(range.phrase))")
         }
         return value
@@ -46,7 +46,7 @@ package struct QueryString {
     private func order() throws(RequestError) -> PageRequest.Order {
         guard let text = values["order"] else { return .desc }
         guard let order = PageRequest.Order(rawValue: text) else {
-            throw .badRequest("order: \(Self.shown(text)) (accepted: desc, asc)")
+            throw .invalid("order: \(Self.shown(text)) (accepted: desc, asc)")
         }
         return order
     }
@@ -56,7 +56,7 @@ package struct QueryString {
             before: try anchor("before"), after: try anchor("after"), around: try anchor("around"),
             limit: try limit(), order: try order())
         guard page.around == nil || (page.before == nil && page.after == nil) else {
-            throw .badRequest("around: goes without before and after")
+            throw RequestError(.fieldsExclusive, "around: goes without before and after")
         }
         return page
     }
@@ -65,7 +65,7 @@ package struct QueryString {
     func atLeast() throws(RequestError) -> Head? {
         guard let text = values["atLeast"] else { return nil }
         guard let head = try? RawJSON(Array(text.utf8)), let object = head.object else {
-            throw .badRequest(
+            throw .invalid(
                 "atLeast: \(Self.shown(text)) (accepted: the head of an answer, as JSON)")
         }
         return try Fields(object, prefix: "atLeast.").change()
@@ -78,7 +78,7 @@ package struct QueryString {
 
     package func participants() throws(RequestError) -> ParticipantsRequest {
         if let by = values["order_by"], by != "created_at" {
-            throw .badRequest("order_by: \(Self.shown(by)) (accepted: created_at)")
+            throw .invalid("order_by: \(Self.shown(by)) (accepted: created_at)")
         }
         return ParticipantsRequest(
             limit: try integer("limit", in: -Self.largest...Self.largest) ?? 0,

@@ -71,11 +71,11 @@ package struct ServerAPI: Sendable {
         } catch let error as RequestError {
             throw .error(error)
         } catch {
-            throw .error(RequestError(.internal, "the request could not be read"))
+            throw .error(RequestError(.internalFault, "the request could not be read"))
         }
     }
 
-    private static let noPath = Failure.error(RequestError(.notFound, "path: not found"))
+    private static let noPath = Failure.error(RequestError(.pathNotFound, "path: not found"))
 
     private func only(_ method: String, _ allowed: String...) throws(Failure) {
         guard allowed.contains(method) else { throw .method(allowed: allowed) }
@@ -88,7 +88,7 @@ package struct ServerAPI: Sendable {
             separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         {
             guard let decoded = PercentEncoding.decode(Array(piece)) else {
-                throw .error(.badRequest("path: is not percent-encoded UTF-8"))
+                throw .error(RequestError(.malformed, "path: is not percent-encoded UTF-8"))
             }
             pieces.append(decoded)
         }
@@ -103,7 +103,7 @@ package struct ServerAPI: Sendable {
         guard let first = rest.first else {
             try only(method, "GET", "HEAD")
             guard let user = query["user"] else {
-                throw RequestError.badRequest("user: missing, the id of a user is needed")
+                throw RequestError(.fieldMissing, "user: missing, the id of a user is needed")
             }
             return .ask(
                 .conversations(
@@ -181,7 +181,7 @@ package struct ServerAPI: Sendable {
             if let array = value.array {
                 guard !array.isEmpty, array.count <= Self.arrayLimit else {
                     throw RequestError(
-                        array.isEmpty ? .badRequest : .tooLarge,
+                        array.isEmpty ? .fieldInvalid : .limitArray,
                         "body: an array of \(array.count) (accepted: 1 to \(Self.arrayLimit))")
                 }
                 var messages: [NewMessage] = []
@@ -199,12 +199,12 @@ package struct ServerAPI: Sendable {
 
     private func message(_ value: RawJSON, _ prefix: String) throws -> NewMessage {
         guard let object = value.object else {
-            throw RequestError.badRequest(
+            throw RequestError.invalid(
                 "\(prefix.isEmpty ? "body" : String(prefix.dropLast())): not an object")
         }
         guard let author = object["author"]?.string else {
             let seen = object["author"]?.shown ?? "missing"
-            throw RequestError.badRequest(
+            throw RequestError.invalid(
                 "\(prefix)author: \(seen) (accepted: a string, the id of a user)")
         }
         var content = try MessageContent.decode(object, prefix: prefix)
@@ -236,17 +236,17 @@ package struct ServerAPI: Sendable {
 
     private func heads(_ body: [UInt8]) throws -> [String] {
         guard let ids = try object(body)["ids"]?.array else {
-            throw RequestError.badRequest("ids: missing or not an array of conversation ids")
+            throw RequestError.invalid("ids: missing or not an array of conversation ids")
         }
         guard ids.count <= Self.arrayLimit else {
             throw RequestError(
-                .tooLarge, "ids: \(ids.count) of them, at most \(Self.arrayLimit) are accepted")
+                .limitArray, "ids: \(ids.count) of them, at most \(Self.arrayLimit) are accepted")
         }
         // An object has each key once.
         var seen: Set<ID> = []
         return try ids.enumerated().compactMap { index, id in
             guard let text = id.string else {
-                throw RequestError.badRequest("ids[\(index)]: \(id.shown) (accepted: a string)")
+                throw RequestError.invalid("ids[\(index)]: \(id.shown) (accepted: a string)")
             }
             let name = try identifier(text, "ids[\(index)]")
             return seen.insert(name.id).inserted ? name : nil
@@ -256,7 +256,7 @@ package struct ServerAPI: Sendable {
     private func disconnect(_ user: String, _ body: [UInt8]) throws -> Call {
         let flag = try object(body, orEmpty: true)["reconnect"]
         if let flag, flag.bool == nil, !flag.isNull {
-            throw RequestError.badRequest(
+            throw RequestError.invalid(
                 "reconnect: \(flag.shown) (accepted: true or false)")
         }
         return .disconnect(
@@ -267,21 +267,22 @@ package struct ServerAPI: Sendable {
         do {
             return try RawJSON(body)
         } catch {
-            throw RequestError.badRequest("body: not JSON at byte \(error.offset): \(error.reason)")
+            throw RequestError(
+                .malformed, "body: not JSON at byte \(error.offset): \(error.reason)")
         }
     }
 
     private func object(_ body: [UInt8], orEmpty: Bool = false) throws -> JSONObject {
         let value = orEmpty && body.isEmpty ? RawJSON.emptyObject : try json(body)
         guard let object = value.object else {
-            throw RequestError.badRequest("body: not an object")
+            throw RequestError(.malformed, "body: not an object")
         }
         return object
     }
 
     private func identifier(_ text: String, _ field: String) throws(RequestError) -> String {
         guard Identifier.isValid(text) else {
-            throw .badRequest(
+            throw .invalid(
                 "\(field): 1–255 bytes of UTF-8 without control characters are accepted")
         }
         return text

@@ -33,12 +33,12 @@ struct Door: Sendable {
     /// - Parameter wait: while draining, milliseconds until a gateway may be reached again.
     func decide(_ request: UpgradeRequest, drainedIn wait: Int64?) -> UpgradeDecision {
         guard request.listener == "public", request.path == "/v1/ws" else {
-            return .refuse(.error(RequestError(.notFound, "path: not found")))
+            return .refuse(.error(RequestError(.pathNotFound, "path: not found")))
         }
         if let wait {
             let seconds = max(1, (wait + 999) / 1000)
             var response = HTTPResponse.error(
-                RequestError(.originUnavailable, "the gateway drains", retry: .later))
+                RequestError(.draining, "the gateway drains"))
             response.headers.append(.init("Retry-After", String(seconds)))
             return .refuse(response)
         }
@@ -52,7 +52,7 @@ struct Door: Sendable {
                 "host": Self.shown(request.headers["host"]), "address": request.remoteAddress,
                 "remedy": "list the page's origin in listen.allowed_origins, if it is yours",
             ])
-        return .refuse(.error(RequestError(.forbidden, problem)))
+        return .refuse(.error(RequestError(.webOriginRefused, problem)))
     }
 
     /// A header of an unknown client, cut to fit a log line. A character may have any number of

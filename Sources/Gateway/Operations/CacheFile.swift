@@ -55,7 +55,7 @@ final class CacheFile {
         } catch {
             log.error("read of the cache failed", ["error": "\(error)"])
             note(error)
-            return .failure(RequestError(.internal, "the cache can't be read", retry: .later))
+            return .failure(.cacheUnreadable)
         }
     }
 
@@ -155,4 +155,8 @@ final class CacheFile {
             return nil
         }
     }
+}
+
+extension RequestError {
+    static let cacheUnreadable = RequestError(.cacheUnreadable, "the cache can't be read")
 }

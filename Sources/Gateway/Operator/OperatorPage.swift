@@ -43,7 +43,7 @@ final class OperatorPage {
             return responder.respond(
                 .error(
                     RequestError(
-                        .notFound,
+                        .pathNotFound,
                         "path: the files of the page were not found beside the program")))
         }
         responder.respond(
@@ -69,8 +69,8 @@ final class OperatorPage {
         guard watchers.count < Self.streams else {
             var response = HTTPResponse.error(
                 RequestError(
-                    .rateLimited, "at most \(Self.streams) streams of /events at once",
-                    retry: .later, after: 10_000))
+                    .limitEventStreams, "at most \(Self.streams) streams of /events at once",
+                    after: 10_000))
             response.status = 503
             return responder.respond(response)
         }

@@ -72,7 +72,7 @@ package final class Embedded: Upstream {
     }
 
     private static let busy = RequestError(
-        .originUnavailable, "the origin has too many requests waiting", retry: .later)
+        .originOverloaded, "the origin has too many requests waiting")
 
     package func adopt(_ limits: LogLimits) { self.limits.value = limits }
 

@@ -84,7 +84,7 @@ extension MessageLog {
         guard let user = access.user else { throw RequestError.needsUser }
         let log = access.log
         guard (0...log.head.seq).contains(seq) else {
-            throw RequestError.badRequest("seq: \(seq) is out of range (0…\(log.head.seq))")
+            throw RequestError.invalid("seq: \(seq) is out of range (0…\(log.head.seq))")
         }
         guard let reader = try rows.reader(log, user) else { throw RequestError.noConversation }
         guard seq > reader.lastReadSeq else { return .read(reader) }

@@ -111,7 +111,7 @@ final class MessageLog: BatchWork {
             throw error
         } catch  where changes == before {
             // A stored message that can't be decoded; other messages are unaffected.
-            let error = RequestError(.internal, "what is stored can't be read")
+            let error = RequestError.unreadable
             outputs.results.append(.performed(token: token, .failure(error)))
         } catch {
             // An error after the first row was written: the whole batch is rolled back.
@@ -149,7 +149,7 @@ final class MessageLog: BatchWork {
 
     /// The disk is full or fails; reads still work.
     private static let unwritable = RequestError(
-        .originUnavailable, "the origin can't write its log", retry: .later)
+        .originRefusesWrites, "the origin can't write its log")
 
     /// Delivers events and results, then answers the batch's questions from the file as it is now:
     /// nobody's events wait for somebody else's question.

@@ -65,14 +65,15 @@ final class PostgresAnswers: Sendable {
         guard case .success(let answer) = result else { return result }
         switch answer.word {
         case "absent": return .failure(.noConversation)
-        case "lost": return .failure(RequestError(.conflict, "this log has no such change"))
+        case "lost": return .failure(RequestError(.changeUnknown, "this log has no such change"))
         case "locked": return .failure(.conversationLocked)
         case "damaged":
             return .failure(noteDamage(answer["part"]?.string ?? "log", of: conversation))
         case "unstorable":
             let field = answer["field"]?.string ?? "value"
             return .failure(
-                .badRequest(
+                RequestError(
+                    .valueUnstorable,
                     "\(field): Postgres can't keep it (accepted: no U+0000, no half of a surrogate"
                         + " pair, numbers within the range of numeric)"))
         case "error":

@@ -100,11 +100,11 @@ final class PostgresHistory: Sendable {
                     if read.word == "missing" {
                         let field = read["field"]?.string ?? "anchor"
                         let text = "\(field): no such message in this conversation"
-                        return .failure(RequestError(.notFound, text))
+                        return .failure(RequestError(.messageNotFound, text))
                     }
                     if read.word == "crossed" {
                         let text = "around: not accepted together with before or after"
-                        return .failure(.badRequest(text))
+                        return .failure(RequestError(.fieldsExclusive, text))
                     }
                     guard let head = read["head"].flatMap({ Head(postgres: $0) }),
                         let messages = Self.messages(read["messages"], of: id)
@@ -144,7 +144,7 @@ final class PostgresHistory: Sendable {
             let changes = result.flatMap { read -> Result<Changes, RequestError> in
                 if read.word == "conflict" {
                     let text = "since: this log has no such change"
-                    return .failure(RequestError(.conflict, text))
+                    return .failure(RequestError(.changeUnknown, text))
                 }
                 guard let head = read["head"].flatMap({ Head(postgres: $0) }),
                     let upTo = read["upTo"]?.place,

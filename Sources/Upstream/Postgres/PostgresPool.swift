@@ -417,7 +417,6 @@ final class PostgresPool: Sendable {
 extension RequestError {
     /// Another transaction holds the conversation.
     static let conversationLocked = RequestError(
-        .originUnavailable,
-        "another transaction holds the conversation (upstream.postgres.lock_timeout)",
-        retry: .later)
+        .conversationLocked,
+        "another transaction holds the conversation (upstream.postgres.lock_timeout)")
 }

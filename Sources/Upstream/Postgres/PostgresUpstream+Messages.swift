@@ -135,7 +135,7 @@ extension PostgresUpstream {
                 answers.checked(result, conversation).flatMap { answer in
                     if answer.word == "range" {
                         let text = "seq: \(seq) is out of range (0…\(answer["seq"]?.int ?? 0))"
-                        return .failure(.badRequest(text))
+                        return .failure(.invalid(text))
                     }
                     guard let place = answer["read"]?.place, let unread = answer["unread"]?.place
                     else { return .failure(.unreadable) }

@@ -329,7 +329,7 @@ final class PostgresWorker: @unchecked Sendable {
 extension RequestError {
     /// It is committed, and a failover may lose it; sending it again waits for the standby anew.
     fileprivate static let maybeOnlyHere = RequestError(
-        .originUnavailable, "the origin's standby may not have it", retry: .now)
+        .originNotReplicated, "the origin's standby may not have it")
 }
 
 extension RefusedWrite {

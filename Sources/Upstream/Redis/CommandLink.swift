@@ -369,8 +369,8 @@ final class CommandLink: @unchecked Sendable {
 
 extension RequestError {
     static let tooManyWaiting = RequestError(
-        .originUnavailable, "the origin has too many requests waiting", retry: .later)
+        .originOverloaded, "the origin has too many requests waiting")
     /// It may have been executed; sending it again with the same idempotency key shows that.
     static let fateUnknown = RequestError(
-        .originUnavailable, "the connection to the origin broke before it answered", retry: .now)
+        .originAnswerLost, "the connection to the origin broke before it answered")
 }

@@ -111,7 +111,7 @@ extension Redis {
                 result.flatMap { answer in
                     if answer.word == "range" {
                         let text = "seq: \(seq) is out of range (0…\(answer[1].int ?? 0))"
-                        return .failure(.badRequest(text))
+                        return .failure(.invalid(text))
                     }
                     let reading = answer[1].elements.compactMap(\.place)
                     guard reading.count == 2 else { return .failure(.unreadable) }

@@ -107,15 +107,14 @@ extension Redis {
 extension RequestError {
     /// The server answers, but refuses writes.
     static let writesRefused = RequestError(
-        .originUnavailable, "the origin takes no writes now", retry: .later)
+        .originRefusesWrites, "the origin takes no writes now")
     /// A key of another type is in the place of a user's list, or of a distinct conversation's
     /// claim.
     static let damagedKey = RequestError(
-        .originUnavailable, "list: what the origin has of it is damaged (another type)",
-        retry: .later)
+        .listDamaged, "list: what the origin has of it is damaged (another type)")
     /// The record changed while the change was decided.
     static let stale = RequestError(
-        .originUnavailable, "the conversation changes too fast", retry: .now)
+        .conversationContended, "the conversation changes too fast")
 }
 
 extension RecordDecision {

@@ -71,7 +71,7 @@ extension Redis {
         answered.wait()
         let answer = try found.withLock { $0 }.get()
         if answer.word == "stale" {
-            throw RequestError(.conflict, "conversation: somebody else repairs it", retry: .later)
+            throw RequestError(.underRepair, "conversation: somebody else repairs it")
         }
         return answer
     }

@@ -151,12 +151,11 @@ package final class Redis: SharedOrigin {
 
 extension RequestError {
     static let othersNotTold = RequestError(
-        .originUnavailable, "the origin can't be told, and so not every gateway", retry: .later)
+        .othersNotTold, "the origin can't be told, and so not every gateway")
     /// Says that the origin was reached, so that nobody looks at the network.
     static let gatewayRefused = RequestError(
-        .originUnavailable, "the origin refuses the gateway: its user lacks a right",
-        retry: .later)
+        .originRefusesGateway, "the origin refuses the gateway: its user lacks a right")
     static let refusedForNow = RequestError(
-        .originUnavailable, "the origin refuses it for now", retry: .later)
-    static let unreadable = RequestError(.internal, "what is stored can't be read")
+        .originRefuses, "the origin refuses it for now")
+    static let unreadable = RequestError(.storedUnreadable, "what is stored can't be read")
 }

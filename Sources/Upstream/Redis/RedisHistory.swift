@@ -81,11 +81,11 @@ final class RedisHistory: Sendable {
                     if read.word == "missing" {
                         let field = read[1].string ?? "anchor"
                         let text = "\(field): no such message in this conversation"
-                        return .failure(RequestError(.notFound, text))
+                        return .failure(RequestError(.messageNotFound, text))
                     }
                     if read.word == "crossed" {
                         let text = "around: not accepted together with before or after"
-                        return .failure(.badRequest(text))
+                        return .failure(RequestError(.fieldsExclusive, text))
                     }
                     guard let head = Head(read[1]),
                         let messages = Self.messages(read[2], of: id)
@@ -123,7 +123,7 @@ final class RedisHistory: Sendable {
                 result.flatMap { read in
                     if read.word == "conflict" {
                         let text = "since: this log has no such change"
-                        return .failure(RequestError(.conflict, text))
+                        return .failure(RequestError(.changeUnknown, text))
                     }
                     guard let head = Head(read[1]), let upTo = read[4].place,
                         let messages = Self.messages(read[2], of: id)

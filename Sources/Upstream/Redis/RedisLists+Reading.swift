@@ -218,7 +218,6 @@ extension RedisKeys {
 extension RequestError {
     /// The engine may answer with the list that it knows.
     static let listIsCut = RequestError(
-        .originUnavailable,
-        "list: a part of it is gone at the origin; it is put together again from the conversations",
-        retry: .later)
+        .listDamaged,
+        "list: a part of it is gone at the origin; it is put together again from the conversations")
 }

@@ -39,7 +39,7 @@ final class RedisLists: Sendable {
         let behind = cursor.flatMap { ActivityCursor($0) }
         guard cursor == nil || behind != nil else {
             let text = "cursor: not a cursor (accepted: the `next` of an earlier answer)"
-            return then(.failure(.badRequest(text)))
+            return then(.failure(RequestError(.cursorInvalid, text)))
         }
         readList(of: user, knowing: nil) { result in
             switch result {
