@@ -110,6 +110,9 @@ import Testing
             ], isRinging: true,
             found: "a branch that the origin confirmed was taken for the one that had been read"),
         Seed(
+            seed: 101_972, steps: 92, kind: .embedded, without: [], isPaced: true,
+            found: "a change was not refuted whose log had ended before the stream heard of it"),
+        Seed(
             seed: 604_920, steps: 40, kind: .embedded,
             found: "who had come back was told to have left, since the feed was behind the store"),
         Seed(

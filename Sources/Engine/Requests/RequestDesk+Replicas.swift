@@ -66,13 +66,17 @@ extension RequestDesk {
     }
 
     /// The store answered whether the log has what the call must not miss. Of a log that lives
-    /// elsewhere the cache can only confirm it.
+    /// elsewhere the cache can only confirm it; of its own log the store knows all: also that it
+    /// has ended, which the stream hears of later.
     func answered(_ call: Call, about result: Result<Answer, RequestError>) {
         var call = call
-        if case .success(.confirmation(let holds?)) = result {
+        switch result {
+        case .success(.confirmation(let holds)):
             // It may have been read before the feed brought another log of this name.
-            let isOwn = call.reach.atLeast?.epoch == call.reach.epoch
-            if holds && isOwn || !mirrors { call.reach.isConfirmed = holds && isOwn }
+            let holds = holds == true && call.reach.atLeast?.epoch == call.reach.epoch
+            if holds || !mirrors { call.reach.isConfirmed = holds }
+        case .failure(let error) where !mirrors: return fail(call, error)
+        case .success, .failure: break
         }
         perform(call)
     }
