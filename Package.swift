@@ -98,7 +98,7 @@ let package = Package(
                 "Cache", "SQLite", "Postgres", "Crypto", "Rules", "Ports", "Wire", "Chat", "JSON",
                 "CHiredis",
             ]),
-        core("Configuration", ["Postgres", "Upstream", "Crypto", "Engine", "Rules"]),
+        core("Configuration", ["Postgres", "Upstream", "Crypto", "Engine", "Rules", "Ports"]),
         core(
             "Gateway",
             [
@@ -195,7 +195,8 @@ let package = Package(
         tests(
             "ConfigurationTests",
             [
-                "Commands", "Gateway", "Configuration", "Postgres", "Crypto", "Engine", "Rules",
+                "Commands", "Gateway", "Configuration", "Postgres", "Crypto", "Engine", "Ports",
+                "Rules",
                 "Chat", "JSON", "TestSupport",
             ]),
         tests(

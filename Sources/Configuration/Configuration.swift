@@ -1,5 +1,6 @@
 import Crypto
 import Engine
+import Ports
 import Rules
 
 /// All settings of an operator, with their defaults: `protocol.md` 8 as types. Times are
@@ -140,7 +141,7 @@ package struct Configuration: Sendable, Equatable {
         package var level = Level.info
         package var format = Format.logfmt
 
-        package enum Level: String, Sendable, CaseIterable { case debug, info, warning, error }
+        package typealias Level = LogEvent.Level
         package enum Format: String, Sendable, CaseIterable { case logfmt, json }
     }
 

@@ -1,6 +1,7 @@
 import Chat
 import Configuration
 import Engine
+import Ports
 import WebSockets
 import Wire
 
@@ -18,8 +19,8 @@ extension Driver: ServerDelegate {
 
     /// A connection was accepted, on this loop or another.
     func opened(_ socket: SocketID, bearer: String?, from address: String) {
-        instruments.log.debug(
-            "connection opened", ["connection": "\(socket.rawValue)", "address": address])
+        instruments.log.say(
+            .connectionOpened, ["connection": "\(socket.rawValue)", "address": address])
         engine.connected(socket.rawValue, bearer: bearer, from: address, at: now())
     }
 
@@ -48,8 +49,8 @@ extension Driver: ServerDelegate {
     }
 
     func closed(_ socket: SocketID) {
-        instruments.log.debug(
-            "connection closed",
+        instruments.log.say(
+            .connectionClosed,
             [
                 "connection": "\(socket.rawValue)",
                 "user": engine.user(of: socket.rawValue)?.text ?? "",

@@ -38,14 +38,12 @@ extension Driver {
             case .disconnect(let user, let mayComeBack):
                 _ = engine.disconnect(user: user, mayComeBack: mayComeBack)
             case .lapsed(let generation):
-                instruments.log.warning(
-                    "feed of the upstream broke; what was missed is fetched when it is back",
-                    ["generation": "\(generation)"])
+                instruments.log.say(.feedBroken, ["generation": "\(generation)"])
                 engine.lapsed(generation: generation, at: now)
             case .damaged(let conversation, let part):
                 engine.damaged(conversation, part, at: now)
             case .state(let state):
-                instruments.log.info("upstream state changed", ["state": state.rawValue])
+                instruments.log.say(.upstreamStateChanged, ["state": state.rawValue])
                 engine.linked(state, at: now)
                 board.lookAtFeed()
             }

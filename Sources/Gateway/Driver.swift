@@ -118,8 +118,8 @@ final class Driver {
         http.noteTracedCalls()
         http.operators.tell()
         for incident in engine.takeIncidents() {
-            instruments.log.warning(
-                "clients were told to forget a conversation and to load it again",
+            instruments.log.say(
+                .conversationReset,
                 [
                     "conversation": incident.conversation, "reason": incident.reason.rawValue,
                     "subscriptions": "\(incident.subscriptions)",

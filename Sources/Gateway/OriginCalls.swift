@@ -51,8 +51,7 @@ final class OriginCalls {
             turns.noteOperation()
         case .ask(_, let token): instruments.measurements.asked(token)
         case .forkEpoch(_, let conversation, _):
-            instruments.log.warning(
-                "origin lost changes; clients load it again", ["conversation": conversation])
+            instruments.log.say(.originLostChanges, ["conversation": conversation])
         case .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .publish, .disconnect:
             break
         }

@@ -1,6 +1,7 @@
 import Cache
 import Configuration
 import Engine
+import Ports
 import SQLite
 import Upstream
 import WebSockets
@@ -70,13 +71,13 @@ package enum Preflight {
 extension Preflight {
     /// What does not stop a start, and should be looked at.
     package struct Warning: Sendable {
-        let event: String
+        let event: LogEvent
         let fields: KeyValuePairs<String, String>
 
         /// For `checkconfig`.
         package var text: String {
             let shown = fields.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
-            return shown.isEmpty ? event : "\(event) (\(shown))"
+            return event.row.text + (shown.isEmpty ? "" : " (\(shown))") + " " + event.row.remedy
         }
     }
 
@@ -89,15 +90,13 @@ extension Preflight {
         if connections + Process.neededDescriptors > limit {
             warnings.append(
                 Warning(
-                    event: "limits.connections is above what the descriptors are enough for",
+                    event: .descriptorsFew,
                     fields: [
                         "limits.connections": "\(connections)", "descriptors": "\(limit)",
-                        "remedy": "raise LimitNOFILE (ulimit -n), or lower limits.connections",
                     ]))
         }
         if configuration.page.enabled, PageFiles.installed() == nil {
-            let event = "files of the page not found beside the program; serving without the page"
-            warnings.append(Warning(event: event, fields: [:]))
+            warnings.append(Warning(event: .pageMissing, fields: [:]))
         }
         return warnings
     }

@@ -32,7 +32,7 @@ package enum LogRepair {
         }
         defer { redis.stop() }
         guard isOnline.wait(timeout: .now() + .seconds(30)) == .success else {
-            throw Failure(text: redis.trouble ?? "Redis can't be reached")
+            throw Failure(text: redis.trouble?.text ?? "Redis can't be reached")
         }
         switch subject {
         case .conversation(let id): return try log(of: id, redis)
@@ -41,7 +41,7 @@ package enum LogRepair {
                 let count = try redis.repair(listOf: user)
                 return "the list of user \(user) has \(count) conversations"
             } catch {
-                throw Failure(text: "\(error.message): \(redis.trouble ?? "try again")")
+                throw Failure(text: "\(error.message): \(redis.trouble?.text ?? "try again")")
             }
         }
     }
@@ -60,7 +60,7 @@ package enum LogRepair {
                     text: "no head of conversation \(conversation) is left: the next PUT begins "
                         + "another log and removes the rest")
             }
-            throw Failure(text: "\(error.message): \(redis.trouble ?? "try again")")
+            throw Failure(text: "\(error.message): \(redis.trouble?.text ?? "try again")")
         }
     }
 

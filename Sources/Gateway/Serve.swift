@@ -3,6 +3,7 @@ import Configuration
 import Crypto
 import Engine
 import Glibc
+import Ports
 import Rules
 import SQLite
 import Upstream
@@ -28,7 +29,7 @@ package func serve(
             configuration, ConfigurationSource(file: configurationFile, overrides: overrides), log
         ).run()
     } catch {
-        log.error("start failed", ["error": "\(error)"])
+        log.say(.startFailed, ["error": "\(error)"])
         return 1
     }
 }
@@ -36,7 +37,7 @@ package func serve(
 /// Logs why a gateway does not start, a line for each problem of its configuration.
 package func refuse(_ error: ConfigurationError) {
     let log = Logger(error.log)
-    for problem in error.problems { log.error("start failed", ["error": "\(problem)"]) }
+    for problem in error.problems { log.say(.startFailed, ["error": "\(problem)"]) }
     log.flush()
 }
 
@@ -103,7 +104,7 @@ private final class Service {
         let bytes = configuration.limits.replyBytes
         let reader = try Reader(store, bytes: bytes)
         let slowReader = try Reader(store, bytes: bytes)
-        loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
+        loop = try ServiceLoop { message in log.say(.libraryWarning, ["said": message]) }
         switch configuration.upstream.kind {
         case .redis:
             upstream = try Redis(configuration, bytes: bytes, log)
@@ -159,8 +160,8 @@ private final class Service {
         let secure = configuration.listen.tls.certificate != nil
         let host = configuration.listen.public.host
         let port = server.port(of: "public") ?? 0
-        log.info(
-            "listening",
+        log.say(
+            .listening,
             [
                 "version": Release.version, "commit": Release.commit, "public": "\(host):\(port)",
                 "internal":
@@ -169,11 +170,9 @@ private final class Service {
                 "auth": configuration.auth.mode.rawValue,
                 "loops": "\(WorkerLoops.count(configuration.fanout.loops))",
             ])
-        for warning in Preflight.warnings(configuration) {
-            log.warning(warning.event, warning.fields)
-        }
+        for warning in Preflight.warnings(configuration) { log.say(warning.event, warning.fields) }
         if driver.http.page != nil {
-            log.info("page", ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
+            log.say(.pageServed, ["url": "\(secure ? "https" : "http")://\(host):\(port)/"])
         }
         driver.output.sides?.begin()
         watch.begin()
@@ -184,7 +183,7 @@ private final class Service {
         driver.http.bodies?.stop()
         replica?.stop()
         onLoop.value = nil
-        log.info("stopped")
+        log.say(.stopped)
         return exitCode
     }
 
@@ -195,9 +194,9 @@ private final class Service {
         case SIGHUP:
             reload()
         case SIGUSR1, SIGUSR2:
-            log.info("signal without a meaning here", ["signal": "\(signal)"])
+            log.say(.signalIgnored, ["signal": "\(signal)"])
         case _ where phase.isStopping:
-            log.info("stopping at once", ["signal": "\(signal)"])
+            log.say(.stoppingAtOnce, ["signal": "\(signal)"])
             loop.stop()
         default: drain(because: "signal \(signal)")
         }
@@ -208,8 +207,8 @@ private final class Service {
         phase = .stopping
         supervisor?.stopping()
         driver.cache.store.leave()
-        log.info(
-            "draining",
+        log.say(
+            .draining,
             [
                 "reason": reason, "connections": "\(server.connectionCount)",
                 "window_ms": "\(driver.entrance.configuration.drain.window)",
@@ -227,11 +226,9 @@ private final class Service {
     /// it.
     private func cacheIsDamaged() {
         do {
-            log.error(
-                "cache is damaged, stopping to begin with an empty one",
-                ["put_aside": try driver.cache.store.quarantine()])
+            log.say(.cacheDamaged, ["put_aside": try driver.cache.store.quarantine()])
         } catch {
-            log.error("cache is damaged, stopping", ["error": "\(error)"])
+            log.say(.cacheDamaged, ["error": "\(error)"])
         }
         exitCode = 1
         drain(because: "damage")
@@ -250,14 +247,14 @@ private final class Service {
             let level = driver.entrance.configuration.log.level
             driver.adopt(credentials, next)
             log.showing(level, or: next.log.level) {
-                for change in changes { log.info("reloaded", ["change": change.description]) }
-                if isCertificateNew { log.info("reloaded", ["change": "the certificate"]) }
+                for change in changes { log.say(.reloaded, ["change": change.description]) }
+                if isCertificateNew { log.say(.reloaded, ["change": "the certificate"]) }
                 if changes.isEmpty, !isCertificateNew {
-                    log.info("reloaded", ["change": "none but the files of auth"])
+                    log.say(.reloaded, ["change": "none but the files of auth"])
                 }
             }
         } catch {
-            log.error("reload failed, the old configuration stays", ["error": "\(error)"])
+            log.say(.reloadFailed, ["error": "\(error)"])
         }
     }
 
@@ -282,12 +279,11 @@ private final class Service {
         certificateDue = now + (days < 0 ? .seconds(3600) : .seconds(86_400))
         let fields: KeyValuePairs = [
             "days": "\(days)", "file": configuration.listen.tls.certificate ?? "",
-            "remedy": "renew it, then send SIGHUP",
         ]
         if days < 0 {
-            log.error("certificate has expired", fields)
+            log.say(.certificateExpired, fields)
         } else if days < Snapshot.certificateNotice {
-            log.warning("certificate expires soon", fields)
+            log.say(.certificateExpires, fields)
         }
     }
 
@@ -296,7 +292,7 @@ private final class Service {
         guard configuration.upstream.kind != .embedded, server.leave("public") else { return }
         phase = .left
         _ = server.leave("internal")
-        log.info("a successor has taken over", ["listener": "public"])
+        log.say(.successorListens, ["listener": "public"])
     }
 }
 
@@ -345,11 +341,7 @@ extension Retention {
 extension Logger {
     /// A line of the upstream.
     func say(_ notice: UpstreamNotice, of kind: String) {
-        switch notice.level {
-        case .info: info(kind, ["notice": notice.text])
-        case .warning: warning(kind, ["notice": notice.text])
-        case .error: error(kind, ["notice": notice.text])
-        }
+        say(notice.event, ["origin": kind, "notice": notice.text])
     }
 }
 

@@ -60,21 +60,4 @@
         default: false
         }
     }
-
-    /// What an operator does about it while the file is open.
-    package var remedy: String {
-        switch code {
-        case .inUse:
-            "another process holds a lock on it, which fuser -v shows: end it, or what it does; it "
-                + "is tried again every second"
-        case .foreign:
-            "find out what did it, and do what the error says in brackets; to restore a backup "
-                + "loses what was acknowledged since it was made"
-        default: Self.remedyOfTheDisk
-        }
-    }
-
-    /// What to do where only the disk can be meant.
-    package static let remedyOfTheDisk =
-        "look at its disk: full, read-only, or failing; it is tried again every second"
 }

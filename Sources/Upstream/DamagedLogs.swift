@@ -1,3 +1,4 @@
+import Ports
 import Synchronization
 import Wire
 
@@ -6,41 +7,31 @@ final class DamagedLogs: Sendable {
     /// The most that are remembered; others are logged each time.
     private static let limit = 1000
 
-    /// The origin's name; below, the remedy for a conversation and the part that is damaged.
+    /// The origin's name.
     private let origin: String
     /// Says what is withheld until a log is repaired.
     private let withheld: String
-    private let remedy: @Sendable (String, String) -> String
     private let parts = Mutex<[ID: String]>([:])
     /// Whether there are any: a fast check without the lock.
     private let areThere = Atomic(false)
 
     init(
-        _ origin: String, withheld: String, remedy: @escaping @Sendable (String, String) -> String
+        _ origin: String = "Redis", withheld: String = "nothing of it is served or written"
     ) {
         self.origin = origin
         self.withheld = withheld
-        self.remedy = remedy
-    }
-
-    /// For logs in Redis.
-    convenience init() {
-        self.init("Redis", withheld: "nothing of it is served or written") { conversation, part in
-            let remedy = "gapless repair --conversation \(conversation)"
-            return part == "members" ? "PUT it with all participants, or \(remedy)" : remedy
-        }
     }
 
     /// Records a damaged log.
     /// - Returns: the line to log; nil if it was logged.
-    func add(_ conversation: String, _ part: String) -> String? {
+    func add(_ conversation: String, _ part: String) -> UpstreamNotice? {
         let isNews = parts.withLock { parts in
             guard parts[conversation.id] != part else { return false }
             if parts.count < Self.limit { parts[conversation.id] = part }
             return true
         }
         areThere.store(true, ordering: .relaxed)
-        return isNews ? text(conversation, part) : nil
+        return isNews ? UpstreamNotice(.logDamaged, text(conversation, part)) : nil
     }
 
     /// Records that a log is whole.
@@ -61,16 +52,15 @@ final class DamagedLogs: Sendable {
 
     private func text(_ conversation: String, _ part: String) -> String {
         "the log of conversation \(conversation) is damaged in \(origin): \(part) is gone, cut "
-            + "or of another log; \(withheld) before it is mended: "
-            + remedy(conversation, part)
+            + "or of another log; \(withheld) before it is mended"
     }
 
     /// For health; nil if there is none.
-    var trouble: String? {
+    var trouble: UpstreamNotice? {
         parts.withLock { parts in
             guard let (id, part) = parts.min(by: { $0.key.text < $1.key.text }) else { return nil }
             let more = parts.count > 1 ? " (and \(parts.count - 1) more)" : ""
-            return text(id.text, part) + more
+            return UpstreamNotice(.logDamaged, text(id.text, part) + more)
         }
     }
 }

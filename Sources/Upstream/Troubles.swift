@@ -3,7 +3,7 @@ import Synchronization
 /// Present problems by subject, for health, and for the log, which names each once.
 final class Troubles: Sendable {
     private struct Trouble {
-        let text: String
+        let notice: UpstreamNotice
         var toldAt: ContinuousClock.Instant
         /// Repeats since it was logged.
         var count = 0
@@ -39,9 +39,9 @@ final class Troubles: Sendable {
 
     /// The server answered a question with an error.
     /// - Returns: as `line`.
-    func refusedRead(_ text: String) -> String? {
+    func refusedRead(_ notice: UpstreamNotice) -> UpstreamNotice? {
         refusingReads.store(true, ordering: .relaxed)
-        return line("reads", text)
+        return line("reads", notice)
     }
 
     /// The server answers questions.
@@ -68,24 +68,26 @@ final class Troubles: Sendable {
     ///
     /// - Returns: the line to log, if the problem is new, or was logged a minute ago or earlier.
     func line(
-        _ what: String, _ text: String, at now: ContinuousClock.Instant = .now
-    ) -> String? {
+        _ what: String, _ notice: UpstreamNotice, at now: ContinuousClock.Instant = .now
+    ) -> UpstreamNotice? {
         all.withLock { all in
-            guard var trouble = all[what], trouble.text == text else {
-                all[what] = Trouble(text: text, toldAt: now)
-                return text
+            guard var trouble = all[what], trouble.notice == notice else {
+                all[what] = Trouble(notice: notice, toldAt: now)
+                return notice
             }
             trouble.count += 1
             defer { all[what] = trouble }
             guard now - trouble.toldAt >= Self.minute else { return nil }
             let count = trouble.count
             (trouble.toldAt, trouble.count) = (now, 0)
-            return "\(text) (still so, \(count) times since it was last told)"
+            return UpstreamNotice(
+                notice.event,
+                "\(notice.text) (still so, \(count) times since it was last told)")
         }
     }
 
-    var first: String? {
-        all.withLock { $0.min { $0.key < $1.key }?.value.text }
+    var first: UpstreamNotice? {
+        all.withLock { $0.min { $0.key < $1.key }?.value.notice }
             ?? damagedLogs.trouble
     }
 }

@@ -19,26 +19,10 @@ package struct UpstreamFaults: Sendable, Hashable {
     /// Writes that the origin's server refused.
     package var refusedWrites: [RefusedWrite: Int] = [:]
     /// Why the upstream is offline or can't write; nil if it is well.
-    package var trouble: String?
+    package var trouble: UpstreamNotice?
 
     /// How full the server's notification queue is, from 0 to 1; nil where there is none.
     package var notificationQueue: Double?
 
     package init() {}
-
-    /// The trouble, and what to do about it.
-    package var advice: (what: String, remedy: String)? {
-        guard let trouble else { return nil }
-        guard let mark = trouble.firstRange(of: Self.toDo) else {
-            return (trouble, "Look at the origin and its log, and at the network on the way to it.")
-        }
-        let remedy = trouble[mark.upperBound...]
-        return (
-            String(trouble[..<mark.lowerBound]),
-            remedy.prefix(1).uppercased() + remedy.dropFirst() + "."
-        )
-    }
-
-    /// Stands between what a server said and what to do about it.
-    static let toDo = " To do: "
 }

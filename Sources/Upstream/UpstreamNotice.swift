@@ -1,12 +1,13 @@
-/// A log line of an upstream for the operator.
-package struct UpstreamNotice: Sendable, Hashable {
-    package enum Level: Sendable, Hashable { case info, warning, error }
+import Ports
 
-    package let level: Level
+/// What an upstream tells the operator: a line of the log, and for health while it lasts.
+package struct UpstreamNotice: Sendable, Hashable {
+    package let event: LogEvent
+    /// What was done and seen, in the words of the server where it said some.
     package let text: String
 
-    init(_ level: Level, _ text: String) {
-        self.level = level
+    package init(_ event: LogEvent, _ text: String) {
+        self.event = event
         self.text = text
     }
 }

@@ -148,7 +148,7 @@ class ExampleTests(ExampleTestCase):
         self.assertTrue(any(text.startswith("gapless: the gateway at") for text in self.complaints))
         # And whoever runs the gateway, by a warning.
         lines = [line for line in self.gateway.log.read_text().splitlines()
-                 if "WebSocket refused" in line and other in line]
+                 if "event=websocket_refused" in line and other in line]
         self.assertIn("list the page's origin in listen.allowed_origins", lines[0])
         self.assertIn("warning", lines[0].lower())
 

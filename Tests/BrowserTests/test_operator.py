@@ -277,7 +277,7 @@ class OutageTests(OperatorTestCase):
         expect(page.locator("#troubles")).to_contain_text("can't be reached", timeout=WAIT)
         expect(page.locator("#troubles")).to_contain_text("Look whether the origin runs")
         expect(self.row(page, "links", "feed")).to_contain_text("broken for")
-        expect(self.row(page, "notices", "upstream state changed").first).to_be_visible()
+        expect(self.row(page, "notices", "as clients see it, has changed").first).to_be_visible()
         self.picture(page, "outage")
         self.assert_accessible(page, "outage")
         self.start_redis()

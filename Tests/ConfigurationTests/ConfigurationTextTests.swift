@@ -1,5 +1,6 @@
 @testable import Configuration
 import Engine
+import Ports
 import Testing
 
 /// What is derived from the declarations of the keys: texts, and the rules of a reload.

@@ -50,7 +50,7 @@ extension Faults {
             #expect(metrics["gapless_cache_writable"] == 0)
             #expect(metrics["gapless_status{status=\"down\"}"] == 1)
             #expect(metrics["gapless_writes_under_way"] == 1)
-            #expect(gateway.logs("level=error event=\"cache can't be written\""))
+            #expect(gateway.logs("level=error event=cache_unwritable"))
             // What is there is read.
             let page = try alice.request(
                 "fetchMessages", ["conversation": "ops", "after": 0, "limit": 10])

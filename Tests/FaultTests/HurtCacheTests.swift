@@ -129,7 +129,7 @@ private final class Cache {
         #expect(far.isReady, "\(place)")
         if disk.fault.isLasting {
             // Nor does it seem to be over meanwhile.
-            #expect(!near.log.contains("cache is writable again"), "\(place)")
+            #expect(!near.log.contains("event=cache_writable"), "\(place)")
         }
         try disk.heal(near)
         let healed = ContinuousClock.now

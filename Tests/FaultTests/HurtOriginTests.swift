@@ -139,7 +139,7 @@ private final class Origin {
             "\(place): \(reason)")
         #expect(try gateway.health().json["cache"]["writable"] == false, "\(place)")
         #expect(try gateway.health("/health/live").status == 200, "\(place)")
-        #expect(gateway.logs("cache can't be written"), "\(place)")
+        #expect(gateway.logs("event=cache_"), "\(place)")
         let refusal = try refusal()
         #expect(refusal?.status == 503 && refusal?.code == "origin_unavailable", "\(place)")
         #expect(refusal?.retry == "later", "\(place)")

@@ -159,7 +159,7 @@ import Testing
             #expect(lines.count == (arguments.count == 4 ? 1 : 2))
             for line in lines {
                 let value = try JSONValue(parsing: Array(line.utf8))
-                #expect(value["event"] == "start failed" && value["level"] == "error")
+                #expect(value["event"] == "start_failed" && value["level"] == "error")
                 #expect(value["error"].string?.contains("c.json5") == true)
             }
         }

@@ -84,7 +84,7 @@ import Testing
                 port: gateway.port, headers: ["Origin": "https://app.example.org"])
         }
         let isSaid = Deadline.standard.poll {
-            gateway.log.contains("level=warning event=\"WebSocket refused\"")
+            gateway.log.contains("level=warning event=websocket_refused")
         }
         #expect(isSaid && gateway.log.contains("origin=https://app.example.org"))
     }
@@ -99,7 +99,7 @@ import Testing
             }
         }
         let isSaid = Deadline.standard.poll {
-            gateway.log.ranges(of: "WebSocket refused").count == 2
+            gateway.log.ranges(of: "event=websocket_refused").count == 2
         }
         #expect(isSaid)
         #expect(gateway.log.contains("\\u009b31m") && gateway.log.contains("\\u202ed"))

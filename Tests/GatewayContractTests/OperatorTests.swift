@@ -71,7 +71,7 @@ import Testing
     private static let now = Shape([
         "at": .moment, "version": .string, "commit": .string, "uptime": .integer(from: 0),
         "status": .word(["ok", "degraded", "down"]), "ready": .bool,
-        "troubles": .array(.shape(Shape(["what": .string, "remedy": .string]))),
+        "troubles": .array(.shape(Shape(["code": .string, "what": .string, "remedy": .string]))),
         "upstream": .object, "clients": .object, "gaps": .object, "process": .object,
         "busiest": .array(
             .shape(
@@ -85,8 +85,8 @@ import Testing
             .shape(
                 Shape([
                     "at": .moment, "level": .word(["info", "warning", "error"]),
-                    "event": .string, "detail": .string, "count": .integer(from: 1),
-                    "remedy": .orNull(.string),
+                    "code": .string, "what": .string, "detail": .string,
+                    "count": .integer(from: 1), "remedy": .string,
                 ]))),
     ])
 

@@ -53,7 +53,7 @@ import Testing
         let client = try gateway.client("alice")
         gateway.signal(signal)
         let isTold = Deadline.standard.poll {
-            gateway.log.contains("signal without a meaning here") || !gateway.isRunning
+            gateway.log.contains("event=signal_ignored") || !gateway.isRunning
         }
         #expect(isTold && gateway.isRunning)
         #expect(try client.code("unsubscribeConversations") == "ok")
@@ -62,7 +62,7 @@ import Testing
     @Test func atDebugEachConnectionAndRequestIsALineAndAWrongKeyAlwaysIs() throws {
         let gateway = try gateway(keys: "first-key-of-the-tests\n")
         #expect(try status(gateway, key: "a-key-that-is-no-key") == 401)
-        let isTold = Deadline.standard.poll { gateway.log.contains("API key refused") }
+        let isTold = Deadline.standard.poll { gateway.log.contains("event=api_key_refused") }
         #expect(isTold && gateway.log.contains("address=127.0.0.1"))
         #expect(!gateway.log.contains("a-key-that-is-no-key") && !gateway.log.contains("debug"))
         gateway.settings["log.level"] = "debug"
@@ -71,8 +71,11 @@ import Testing
         #expect(try gateway.client("alice").code("unsubscribeConversations") == "ok")
         #expect(try status(gateway, key: "first-key-of-the-tests") == 200)
         let isSaid = Deadline.standard.poll {
-            ["connection opened", "connection closed", "event=request", "path=/v1/gaps"]
-                .allSatisfy { gateway.log.contains($0) }
+            [
+                "event=connection_opened", "event=connection_closed", "event=request_received",
+                "path=/v1/gaps",
+            ]
+            .allSatisfy { gateway.log.contains($0) }
         }
         #expect(isSaid, "\(gateway.log)")
     }
@@ -165,7 +168,7 @@ import Testing
         let gateway = try gateway(keys: "first-key-of-the-tests\n")
         try FileManager.default.removeItem(at: file("keys", gateway))
         gateway.signal(SIGHUP)
-        #expect(Deadline.standard.poll { gateway.log.contains("reload failed") })
+        #expect(Deadline.standard.poll { gateway.log.contains("event=reload_failed") })
         #expect(try status(gateway, key: "first-key-of-the-tests") == 200)
         #expect(try gateway.health("/health/ready").status == 200)
     }

@@ -49,12 +49,13 @@ import Testing
         #expect(!String(decoding: event.bytes, as: UTF8.self).contains("4bf92f"))
         let traced = try steps("id=m1").first { $0["what"] == "trace" }
         #expect(traced?["traceparent"] == .string(Self.trace(1)))
-        #expect(try line(with: Self.trace(1)).contains("traced write done"))
+        #expect(try line(with: Self.trace(1)).contains("event=traced_write_done"))
         // Refused by the origin, and before it is asked.
         let taken: JSONValue = ["id": "m1", "author": "bob", "body": "x"]
         #expect(try send(Self.trace(2), "POST", path, taken).status == 409)
         let conflict = try line(with: Self.trace(2))
-        #expect(conflict.contains("traced request refused") && conflict.contains("code=conflict"))
+        #expect(conflict.contains("event=traced_request_refused"))
+        #expect(conflict.contains("code=conflict reason=message_id_taken"))
         #expect(conflict.contains("level=info") && conflict.contains("path=\(path)"))
         #expect(try send(Self.trace(3), "POST", path, ["body": "secret"]).status == 400)
         let bad = try line(with: Self.trace(3))

@@ -8,7 +8,7 @@ extension LiveGateway {
     @Suite struct PutBack {
         private let gateway: GatewayProcess
         private let path: String
-        private static let line = "an older copy of the log was put in its place"
+        private static let line = "event=log_older"
 
         init() throws {
             gateway = try GatewayProcess(
@@ -91,7 +91,7 @@ extension LiveGateway {
                 token = answer["token"]
             }
             #expect(!gateway.log.contains(Self.line))
-            #expect(!gateway.log.contains("nothing beside the log"))
+            #expect(!gateway.log.contains("event=log_age_unknown"))
         }
 
         /// A copy of the newest state has lost nothing.
@@ -113,7 +113,7 @@ extension LiveGateway {
             #expect(try gateway.terminate() == 0)
             try FileManager.default.removeItem(atPath: path + ".lock")
             try gateway.start()
-            #expect(gateway.logs("nothing beside the log says whether it is the newest"))
+            #expect(gateway.logs("event=log_age_unknown"))
             let answer = try subscribe(try gateway.client("alice"), token)
             #expect(answer["complete"] == false && names(answer) == ["kept", "deleted"])
         }

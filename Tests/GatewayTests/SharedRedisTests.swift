@@ -92,8 +92,10 @@ import Testing
         #expect(try Deadline.standard.poll { try status() == "ok" })
         try redis.server.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lfu")
         #expect(try Deadline.standard.poll { try status() == "degraded" })
-        let trouble = try gateway.health().json["upstream"][0]["trouble"].string ?? ""
-        #expect(trouble.contains("CONFIG SET maxmemory-policy noeviction"))
+        let trouble = try gateway.health().json["troubles"][0]
+        #expect(trouble["code"] == "origin_may_evict")
+        let remedy = trouble["remedy"].string ?? ""
+        #expect(remedy.contains("CONFIG SET maxmemory-policy noeviction"))
         #expect(try gateway.health("/health/ready").status == 200)
         #expect(gateway.logs("allkeys-lfu"))
         try redis.server.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")

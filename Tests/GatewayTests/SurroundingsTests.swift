@@ -60,7 +60,7 @@ extension LiveGateway {
             }
             func jumped(_ times: Int) -> Bool {
                 Deadline.standard.poll {
-                    gateway.log.components(separatedBy: "clock jumped").count == times + 1
+                    gateway.log.components(separatedBy: "event=clock_jumped").count == times + 1
                 }
             }
             let api = gateway.api()
@@ -90,10 +90,12 @@ extension LiveGateway {
             let gateway = try GatewayProcess(starts: false)
             gateway.launcher = ["sh", "-c", "ulimit -n 160; exec \"$@\"", "sh"]
             try gateway.start()
-            #expect(gateway.logs("limits.connections is above"))
+            #expect(gateway.logs("event=descriptors_few"))
             let alice = try gateway.client("alice")
             var strangers = try (0..<200).map { _ in try TCPSocket(port: gateway.port) }
-            let isTold = Deadline.standard.poll { gateway.log.contains("descriptors ran out") }
+            let isTold = Deadline.standard.poll {
+                gateway.log.contains("event=descriptors_exhausted")
+            }
             #expect(isTold)
             #expect(try alice.request("unsubscribeConversations") == [:])
             #expect(try gateway.health("/health/live").status == 200)

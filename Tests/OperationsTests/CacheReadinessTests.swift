@@ -1,4 +1,5 @@
 import Chat
+import Ports
 import Testing
 
 @testable import Gateway
@@ -60,12 +61,12 @@ import Testing
         var cache = CacheReadiness()
         func look(_ wait: Duration?, at second: Int64) -> CacheReadiness.News? {
             let now = Timestamp(milliseconds: 1_700_000_000_000 + second * 1000)
-            cache.waited(wait, remedy: "look at it", at: now)
+            cache.waited(wait, at: now)
             return cache.look(at: now)
         }
         #expect(look(.seconds(4), at: 4) == nil && !cache.isLost)
         #expect(look(.seconds(5), at: 5) == .lost(seconds: 0) && cache.isLost && cache.isHung)
-        #expect(cache.failure.contains("5 s") && cache.remedy == "look at it")
+        #expect(cache.failure.contains("5 s") && cache.event == .cacheUnwritable)
         #expect(look(.seconds(65), at: 65) == .lost(seconds: 60))
         // It answers, and hangs again before two seconds have passed.
         #expect(look(nil, at: 66) == nil && !cache.isHung)

@@ -24,7 +24,7 @@ import Wire
     }
 
     private func trouble(of subject: Subject) -> String? {
-        (subject.upstream as? Redis)?.trouble
+        (subject.upstream as? Redis)?.trouble?.text
     }
 
     /// A subject that is online, with some conversations at each master that it follows.

@@ -33,7 +33,7 @@ import Wire
             return
         }
         #expect(throws: RequestError.self) { try result.get() }
-        #expect(subject.upstream.faults.trouble?.contains("standby") == true)
+        #expect(subject.upstream.faults.trouble?.text.contains("standby") == true)
         // It is there, and sent again it is acknowledged once the standby has it.
         pair.way.set(.open)
         let isSafe = Deadline.standard.poll { (try? subject.send("only", id: "m")) != nil }

@@ -23,8 +23,8 @@ import Wire
         let subject = Subject(PostgresUpstream(PostgresOptions(url: url)))
         try subject.conversation()
         #expect(throws: RequestError.self) { try subject.send("forbidden") }
-        #expect(subject.upstream.faults.trouble?.contains("conversation c1") == true)
-        #expect(subject.upstream.faults.trouble?.contains("P0001") == true)
+        #expect(subject.upstream.faults.trouble?.text.contains("conversation c1") == true)
+        #expect(subject.upstream.faults.trouble?.text.contains("P0001") == true)
         try subject.send("fine")
         #expect(subject.upstream.faults.trouble == nil)
     }
@@ -32,7 +32,7 @@ import Wire
     @Test("a refused write is told once, and forgotten after a while")
     func memory() {
         let refusals = PostgresRefusals(memory: .zero)
-        #expect(refusals.refused("c".id, "23514")?.contains("23514") == true)
+        #expect(refusals.refused("c".id, "23514")?.text.contains("23514") == true)
         #expect(refusals.refused("c".id, "23514") == nil)
         #expect(refusals.refused("c".id, "P0001") != nil)
         #expect(refusals.trouble == nil)
@@ -53,7 +53,7 @@ import Wire
         try server.query("select pg_reload_conf()")
         let isRefused = Deadline.standard.poll { (try? subject.send("refused")) == nil }
         #expect(isRefused)
-        #expect(subject.upstream.faults.trouble?.contains("25006") == true)
+        #expect(subject.upstream.faults.trouble?.text.contains("25006") == true)
         #expect(subject.upstream.faults.refusedWrites[.readonly] ?? 0 > 0)
         let counted = subject.upstream.faults.refusedWrites[.readonly]
         // It looks meanwhile, and does not count that.

@@ -38,7 +38,7 @@ import Wire
             }
             let subject = Subject(Redis(options, notice: { notices.take($0) }))
             try subject.waitUntilOnline()
-            #expect(notices.all.filter { $0.level == .error } == [])
+            #expect(notices.all.filter { $0.event.row.level == .error } == [])
         }
     }
 

@@ -41,7 +41,7 @@ import Wire
         let subject = Subject(redis)
         let isTold = Deadline.standard.poll { redis.faults.trouble != nil }
         #expect(isTold && subject.outputs.reported != .online)
-        let trouble = redis.faults.trouble ?? ""
+        let trouble = redis.faults.trouble?.text ?? ""
         #expect(notices.all.contains(trouble), "it is in the log too")
         return trouble
     }

@@ -9,8 +9,9 @@ HEAD = """# When something is wrong
 
 What an operator sees of each thing that can go wrong, word for word, and what to do. Each was
 really done to a gateway: `Tests/trouble PROGRAM` does it again and writes this page. Look for the
-line of the log, or for the words of `/health`, and go on with *do*. What a metric means is in
-[metrics.md](metrics.md), what became of one message says [lost-message.md](lost-message.md).
+line of the log, or for the words of `/health`, and go on with *do*. Lines of the log are shown
+without `message` and `remedy`, which [events.md](events.md) has for each code. What a metric means
+is in [metrics.md](metrics.md), what became of one message says [lost-message.md](lost-message.md).
 
 *Ready* says when `/health/ready` answers 503: where it stays 200 on purpose, what the gateway has
 is served, and taking it out of service would only move its clients. *Alert* is the one whose
@@ -71,11 +72,11 @@ def row(number, found):
 
 
 def lines(found):
-    """Each line of the log once, without its time."""
+    """Each line of the log once, without its time and what its code says already."""
     seen = []
     for line in found.get("log", []):
-        line = re.sub(r"^time=\S+ ", "", line)
-        if line not in seen and "level=info event=started" not in line:
+        line = re.sub(r'^time=\S+ | (message|remedy)=("[^"]*"|\S+)', "", line)
+        if line not in seen:
             seen.append(line)
     return seen[:8]
 
@@ -103,8 +104,8 @@ def write(path, results):
             text += f"- `/health`: `{status}`" + (
                 f", `trouble`: {plain(trouble)}" if trouble else "") + "\n"
             for one in json.loads(troubles):
-                if one["what"] != trouble:
-                    text += f"  - {plain(one['what'])} {one['remedy']}\n"
+                what = "" if one["what"] == trouble else plain(one["what"]) + " "
+                text += f"  - `{one['code']}`: {what}{one['remedy']}\n"
         for status, words in found.get("answers", []):
             if status not in (200, 201):
                 text += f"- A write is answered: {status or 'no answer'} {words}\n"

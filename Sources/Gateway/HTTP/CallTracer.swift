@@ -55,8 +55,8 @@ struct CallTracer {
         _ caller: (String, String)
     ) {
         guard let error else {
-            return log.debug(
-                "traced write done",
+            return log.say(
+                .tracedWriteDone,
                 [
                     "traceparent": trace, "method": method, subject.0: subject.1,
                     caller.0: caller.1,
@@ -65,13 +65,13 @@ struct CallTracer {
         let fields: KeyValuePairs = [
             "traceparent": trace, "method": method, subject.0: subject.1, caller.0: caller.1,
             "code": error.code.rawValue, "reason": error.reason?.rawValue ?? "",
-            "message": error.message,
+            "error": error.message,
         ]
         switch error.code {
-        case .internal, .originUnavailable: log.warning("traced request failed", fields)
+        case .internal, .originUnavailable: log.say(.tracedRequestFailed, fields)
         case .badRequest, .unknownMethod, .unauthorized, .forbidden, .notFound, .conflict,
             .tooLarge, .rateLimited:
-            log.info("traced request refused", fields)
+            log.say(.tracedRequestRefused, fields)
         }
     }
 }

@@ -1,6 +1,7 @@
 import Configuration
 import Crypto
 import Engine
+import Ports
 import Rules
 import WebSockets
 import Wire
@@ -45,12 +46,11 @@ struct Door: Sendable {
         guard let problem = origins.problem(request.headers) else { return .accept }
         // Logged, since the page can't see it: a browser shows a failed connection without a
         // reason.
-        log.warning(
-            "WebSocket refused",
+        log.say(
+            .webSocketRefused,
             [
                 "reason": problem, "origin": Self.shown(request.headers["origin"]),
                 "host": Self.shown(request.headers["host"]), "address": request.remoteAddress,
-                "remedy": "list the page's origin in listen.allowed_origins, if it is yours",
             ])
         return .refuse(.error(RequestError(.webOriginRefused, problem)))
     }
@@ -73,8 +73,8 @@ struct Door: Sendable {
 
     /// A body is read only with a key, up to the route's limit.
     func admit(_ request: RequestHead) -> Admission {
-        log.debug(
-            "request",
+        log.say(
+            .requestReceived,
             [
                 "listener": request.listener, "method": request.method.rawValue,
                 "path": request.path, "address": request.remoteAddress,
@@ -88,7 +88,7 @@ struct Door: Sendable {
         }
         guard mayUseAPI(request.headers) else {
             if key(in: request.headers) != nil {
-                log.warning("API key refused", ["address": request.remoteAddress])
+                log.say(.apiKeyRefused, ["address": request.remoteAddress])
             }
             guard !request.hasBody else { return .refuse(.keyNeeded) }
             return .accept(bodyLimit: 0, isFree: true)

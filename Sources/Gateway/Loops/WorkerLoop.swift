@@ -1,4 +1,5 @@
 import Dispatch
+import Ports
 import WebSockets
 import Wire
 
@@ -50,7 +51,7 @@ final class WorkerLoop: @unchecked Sendable {
     ) throws(WebSocketError) {
         self.door = door
         self.deliver = deliver
-        loop = try ServiceLoop { message in log.warning("libwebsockets", ["message": message]) }
+        loop = try ServiceLoop { message in log.say(.libraryWarning, ["said": message]) }
         server = try Server(loop: loop, listeners: [listener], limits: limits, number: number)
         server.delegate = self
         loop.onTurnEnd = { [unowned self] in endTurn() }

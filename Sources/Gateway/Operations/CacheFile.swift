@@ -39,7 +39,7 @@ final class CacheFile {
         // A file whose disk hangs is not asked: it may hang, too.
         if !readiness.isHung { messages = (try? reader.messageCount()) ?? 0 }
         return Snapshot.Cache(
-            isWritable: !readiness.isLost, failure: readiness.failure, remedy: readiness.remedy,
+            isWritable: !readiness.isLost, failure: readiness.failure, event: readiness.event,
             messages: messages, bytes: store.bytes, freeBytes: store.freeBytes,
             wait: store.waits.longest() ?? .zero)
     }
@@ -53,7 +53,7 @@ final class CacheFile {
         } catch let error as RequestError {
             return .failure(error)
         } catch {
-            log.error("read of the cache failed", ["error": "\(error)"])
+            log.say(.cacheReadFailed, ["error": "\(error)"])
             note(error)
             return .failure(.cacheUnreadable)
         }
@@ -86,7 +86,7 @@ final class CacheFile {
             return true
         } catch {
             measurements.committed(writes.count, since: began, isInFile: false)
-            log.error("write of the cache failed", ["error": "\(error)"])
+            log.say(.cacheWriteFailed, ["error": "\(error)"])
             wrote(error)
             note(error)
             return false
@@ -97,8 +97,8 @@ final class CacheFile {
     /// - Parameter failure: the error; nil if the write succeeded.
     func wrote(_ failure: (any Error)?) {
         if let failure {
-            let remedy = (failure as? CacheError)?.remedy ?? CacheError.remedyOfTheDisk
-            readiness.fail("\(failure)", remedy: remedy, at: clock.now())
+            let event = (failure as? CacheError)?.event ?? .cacheUnwritable
+            readiness.fail("\(failure)", event, at: clock.now())
         } else {
             readiness.succeed(at: clock.now())
         }
@@ -109,13 +109,10 @@ final class CacheFile {
     private func noteReadiness() {
         switch readiness.look(at: clock.now()) {
         case .lost(let seconds):
-            log.error(
-                "cache can't be written",
-                [
-                    "path": path, "error": readiness.failure, "for_s": "\(seconds)",
-                    "remedy": readiness.remedy,
-                ])
-        case .back: log.info("cache is writable again")
+            log.say(
+                readiness.event,
+                ["path": path, "error": readiness.failure, "for_s": "\(seconds)"])
+        case .back: log.say(.cacheWritable)
         case nil: break
         }
     }
@@ -126,8 +123,7 @@ final class CacheFile {
     /// without traffic it would never learn that it can write again. Tidies it, if that is due.
     /// - Returns: a conversation of which messages were trimmed.
     func probe() -> String? {
-        readiness.waited(
-            store.waits.longest(), remedy: CacheError.remedyOfTheDisk, at: clock.now())
+        readiness.waited(store.waits.longest(), at: clock.now())
         noteReadiness()
         guard let replica else { return nil }
         do {
@@ -137,7 +133,7 @@ final class CacheFile {
             return nil
         }
         if readiness.isWritable, let failure = replica.checkpointFailure {
-            log.error("checkpoint of the cache failed", ["error": "\(failure)"])
+            log.say(.checkpointFailed, ["error": "\(failure)"])
             wrote(failure)
             note(failure)
         }
@@ -149,7 +145,7 @@ final class CacheFile {
             guard replica.isTidyingDue else { return nil }
             return try replica.tidy(at: clock.timeOfDay)
         } catch {
-            log.error("tidying of the cache failed", ["error": "\(error)"])
+            log.say(.tidyingFailed, ["error": "\(error)"])
             if error.isOfTheDisk { wrote(error) }
             note(error)
             return nil
@@ -159,4 +155,15 @@ final class CacheFile {
 
 extension RequestError {
     static let cacheUnreadable = RequestError(.cacheUnreadable, "the cache can't be read")
+}
+
+extension CacheError {
+    /// What the operator is told while the file is open.
+    fileprivate var event: LogEvent {
+        switch code {
+        case .inUse: .cacheLocked
+        case .foreign: .cacheChanged
+        default: .cacheUnwritable
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 
 /// Whether the cache's file can be written, for readiness, health, metrics and the log. It counts
 /// as lost from the first write that failed, or that the disk has not answered for long, until the
@@ -26,17 +27,19 @@ struct CacheReadiness {
     private(set) var isHung = false
     /// The reason of the last failure, in the words of the file system or of SQLite.
     private(set) var failure = ""
-    /// What is to be done about it.
-    private(set) var remedy = ""
+    /// What the operator is told of it.
+    private(set) var event = LogEvent.cacheUnwritable
     private var lostSince: Timestamp?
     private var writableSince: Timestamp?
     private var toldAt: Timestamp?
 
     var isLost: Bool { lostSince != nil }
 
-    mutating func fail(_ failure: String, remedy: String = "", at now: Timestamp) {
+    mutating func fail(
+        _ failure: String, _ event: LogEvent = .cacheUnwritable, at now: Timestamp
+    ) {
         isWritable = false
-        (self.failure, self.remedy) = (failure, remedy)
+        (self.failure, self.event) = (failure, event)
         writableSince = nil
         lostSince = lostSince ?? now
     }
@@ -47,7 +50,7 @@ struct CacheReadiness {
     }
 
     /// - Parameter wait: how long what is written has waited for the disk; nil if nothing is.
-    mutating func waited(_ wait: Duration?, remedy: String = "", at now: Timestamp) {
+    mutating func waited(_ wait: Duration?, at now: Timestamp) {
         guard let wait, wait >= (isLost ? Self.promptness : Self.patience) else {
             guard isHung else { return }
             isHung = false
@@ -59,7 +62,7 @@ struct CacheReadiness {
         lostSince = lostSince ?? now
         guard isWritable else { return }
         failure = "the disk has not answered for \(Int(wait / .seconds(1))) s"
-        self.remedy = remedy
+        event = .cacheUnwritable
     }
 
     /// The change to log now: when the file is lost, every minute while that lasts, and when it is

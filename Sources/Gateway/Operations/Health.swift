@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Upstream
 import Wire
 
@@ -23,7 +24,7 @@ enum Health {
         json.key("lastEventAge")
         if let age = snapshot.upstream.lastEventAge { json.double(age) } else { json.null() }
         if let trouble = snapshot.upstream.faults.trouble {
-            json.member("trouble", string: trouble)
+            json.member("trouble", string: trouble.text)
         }
         json.endObject()
         json.endArray()
@@ -65,7 +66,7 @@ enum Health {
                 json.string("the cache can't be written: \(snapshot.cache.failure)")
             }
             if snapshot.upstream.offlineFor != nil {
-                let cause = snapshot.upstream.faults.trouble.map { ": \($0)" } ?? ""
+                let cause = snapshot.upstream.faults.trouble.map { ": \($0.text)" } ?? ""
                 json.string("the feed is offline\(cause)")
             } else if snapshot.upstream.isFeedLost {
                 json.string("the feed was offline a moment ago, and has to stay for a while")
@@ -79,13 +80,14 @@ enum Health {
 
 extension JSONWriter {
     /// The problems, worst first, and what to do about each.
-    mutating func troubles(_ troubles: [(what: String, remedy: String)]) {
+    mutating func troubles(_ troubles: [UpstreamNotice]) {
         key("troubles")
         beginArray()
         for trouble in troubles {
             beginObject()
-            member("what", string: trouble.what)
-            member("remedy", string: trouble.remedy)
+            member("code", string: trouble.event.rawValue)
+            member("what", string: trouble.text)
+            member("remedy", string: trouble.event.row.remedy)
             endObject()
         }
         endArray()

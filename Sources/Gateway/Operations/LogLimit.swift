@@ -1,26 +1,19 @@
 import Configuration
+import Ports
 import Synchronization
 
 /// Rate limit of the log: lines below the level are dropped, and lines of one event beyond so many
 /// in a minute are counted and summarized in one line at its end, so that they don't fill the disk.
 /// Shared by all copies of a `Logger`; from any thread.
-///
-/// Events are words of this program, so there are few entries, never one for what a client sent.
 final class LogLimit: Sendable {
     typealias Level = Configuration.Log.Level
 
-    /// One kind of line.
-    struct Line: Sendable, Hashable {
-        let level: Level
-        let event: String
-    }
-
-    /// The most lines of a kind in a minute; a reload that changes every key still fits.
+    /// The most lines of an event in a minute; a reload that changes every key still fits.
     static let linesPerMinute = 100
 
     private struct State {
         var lowest: Level
-        var thisMinute: [Line: Int] = [:]
+        var thisMinute: [LogEvent: Int] = [:]
         var written: [Level: Int] = [:]
         var suppressed = 0
     }
@@ -40,11 +33,12 @@ final class LogLimit: Sendable {
 
     /// Counts a line.
     /// - Returns: whether it is to be written.
-    func admits(_ level: Level, _ event: String) -> Bool {
-        state.withLock { state in
+    func admits(_ event: LogEvent) -> Bool {
+        let level = event.row.level
+        return state.withLock { state in
             guard Self.rank(level) >= Self.rank(state.lowest) else { return false }
-            let count = state.thisMinute[Line(level: level, event: event), default: 0] + 1
-            state.thisMinute[Line(level: level, event: event)] = count
+            let count = state.thisMinute[event, default: 0] + 1
+            state.thisMinute[event] = count
             guard count <= Self.linesPerMinute else {
                 state.suppressed += 1
                 return false
@@ -56,14 +50,14 @@ final class LogLimit: Sendable {
 
     /// Begins the next minute.
     /// - Returns: the lines that were dropped in the last one, with counts.
-    func endMinute() -> [(line: Line, count: Int)] {
-        let lines = state.withLock { state in
+    func endMinute() -> [(event: LogEvent, count: Int)] {
+        let events = state.withLock { state in
             defer { state.thisMinute.removeAll(keepingCapacity: true) }
             return state.thisMinute
         }
-        return lines.filter { $0.value > Self.linesPerMinute }
+        return events.filter { $0.value > Self.linesPerMinute }
             .map { ($0.key, $0.value - Self.linesPerMinute) }
-            .sorted { ($0.0.event, $0.0.level.rawValue) < ($1.0.event, $1.0.level.rawValue) }
+            .sorted { $0.0.rawValue < $1.0.rawValue }
     }
 
     /// Lines written since the start, by level, and lines dropped by the limit.

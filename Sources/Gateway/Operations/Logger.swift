@@ -2,6 +2,7 @@ import Chat
 import Configuration
 import Glibc
 import JSON
+import Ports
 
 /// The gateway's log: one line an event on standard error, logfmt or JSON. A value for any thread;
 /// a slow log reader stops no thread (`LogSink`). It never gets what a user typed, nor a token.
@@ -31,30 +32,12 @@ package struct Logger: Sendable {
         limit.lowest = lowest
     }
 
-    /// For operators: something that the service does by itself.
-    package func info(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
-        write(.info, event, fields)
-    }
-
-    /// For operators: something to look at in the morning.
-    package func warning(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
-        write(.warning, event, fields)
-    }
-
-    /// For operators: something to get up for.
-    package func error(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
-        write(.error, event, fields)
-    }
-
-    /// For developers.
-    package func debug(_ event: String, _ fields: KeyValuePairs<String, String> = [:]) {
-        write(.debug, event, fields)
-    }
-
-    private func write(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
-        notices.take(level, event, fields, at: Self.now())
-        guard limit.admits(level, event) else { return }
-        put(level, event, fields)
+    /// Logs what has happened.
+    /// - Parameter fields: some of those that the event's row names.
+    package func say(_ event: LogEvent, _ fields: KeyValuePairs<String, String> = [:]) {
+        notices.take(event, fields, at: Self.now())
+        guard limit.admits(event) else { return }
+        put(event, fields)
     }
 
     private static func now() -> Timestamp {
@@ -71,33 +54,36 @@ package struct Logger: Sendable {
     func endMinute() {
         let dropped = sink.takeDropped()
         if dropped > 0 {
-            warning(
-                "lines of the log were dropped",
-                ["count": "\(dropped)", "remedy": "find out why what reads the log does not"])
+            say(.logLinesDropped, ["count": "\(dropped)"])
         }
-        for (line, count) in limit.endMinute() {
-            put(line.level, "lines suppressed", ["of": line.event, "count": "\(count)"])
+        for (event, count) in limit.endMinute() {
+            put(.logLinesSuppressed, ["of": event.rawValue, "count": "\(count)"])
         }
     }
 
-    private func put(_ level: Level, _ event: String, _ fields: KeyValuePairs<String, String>) {
-        let time = Self.now()
+    private func put(_ event: LogEvent, _ fields: KeyValuePairs<String, String>) {
+        let (time, row) = (Self.now(), event.row)
+        assert(fields.allSatisfy { row.fields.contains($0.key) }, "\(event): \(fields)")
         var line: [UInt8]
         switch format {
         case .json:
             var json = JSONWriter()
             json.beginObject()
             json.member("time", string: time.description)
-            json.member("level", string: level.rawValue)
-            json.member("event", string: event)
+            json.member("level", string: row.level.rawValue)
+            json.member("event", string: event.rawValue)
+            json.member("message", string: row.text)
             for (name, value) in fields { json.member(name, string: Self.visible(value)) }
+            if !row.remedy.isEmpty { json.member("remedy", string: row.remedy) }
             json.endObject()
             line = json.bytes
         case .logfmt:
-            line = Array("time=\(time) level=\(level.rawValue) event=\(Self.quoted(event))".utf8)
+            let head = "time=\(time) level=\(row.level.rawValue) event=\(event.rawValue)"
+            line = Array("\(head) message=\(Self.quoted(row.text))".utf8)
             for (name, value) in fields {
                 line += Array(" \(name)=\(Self.quoted(Self.visible(value)))".utf8)
             }
+            if !row.remedy.isEmpty { line += Array(" remedy=\(Self.quoted(row.remedy))".utf8) }
         }
         line.append(UInt8(ascii: "\n"))
         sink.put(line)

@@ -1,4 +1,5 @@
 import Chat
+import Ports
 
 /// The times that the parts of a gateway share: the engine's clock, the time of day, and the start.
 /// Used on the loop.
@@ -27,8 +28,6 @@ final class LoopClock {
     /// Logs a jump of the time of day, once. It does no harm: order follows the monotonic clock.
     func look(_ log: Logger) {
         guard let jump = steady.look() else { return }
-        log.warning(
-            "clock jumped",
-            ["by_ms": "\(jump)", "remedy": "tokens are judged by it: keep it right by NTP"])
+        log.say(.clockJumped, ["by_ms": "\(jump)"])
     }
 }

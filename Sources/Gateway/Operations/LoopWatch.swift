@@ -1,4 +1,5 @@
 import Dispatch
+import Ports
 import Synchronization
 
 /// Notices from outside of the loop that it stands still, as it does where a file system is frozen
@@ -63,16 +64,8 @@ final class LoopWatch: Sendable {
     private func say(_ news: News) {
         switch news {
         case .stands(let seconds):
-            log.error(
-                "the loop stands still",
-                [
-                    "for_s": "\(seconds)",
-                    "effect": "no request is answered, nor health and metrics",
-                    "remedy":
-                        "look at the disk of cache.path (dmesg; is its file system frozen?); where"
-                        + " the process was stopped, nothing has to be done",
-                ])
-        case .goesOn(let seconds): log.info("the loop goes on", ["stood_s": "\(seconds)"])
+            log.say(.loopStalled, ["for_s": "\(seconds)"])
+        case .goesOn(let seconds): log.say(.loopResumed, ["stood_s": "\(seconds)"])
         }
     }
 }

@@ -1,6 +1,7 @@
 import Chat
 import Configuration
 import Engine
+import Ports
 import Upstream
 import Wire
 
@@ -27,8 +28,8 @@ struct Snapshot: Sendable {
         var isWritable: Bool
         /// The error of the file system or of SQLite, if it can't.
         var failure = ""
-        /// What is to be done about it.
-        var remedy = ""
+        /// What the operator is told of it.
+        var event = LogEvent.cacheUnwritable
         var messages: Int
         var bytes: Int
         /// Free on its disk; nil if the system does not say.

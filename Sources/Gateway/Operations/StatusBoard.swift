@@ -2,6 +2,7 @@ import Cache
 import Chat
 import Configuration
 import Engine
+import Ports
 import Upstream
 import WebSockets
 import Wire
@@ -100,13 +101,10 @@ final class StatusBoard {
     func noteShortage() {
         switch shortage.look(refused: server.refusedConnections, at: .now) {
         case .began(let count), .goesOn(let count):
-            instruments.log.error(
-                "descriptors ran out",
-                [
-                    "refused": "\(count)", "limit": "\(Process.descriptorLimit())",
-                    "remedy": "raise LimitNOFILE (ulimit -n), or lower limits.connections",
-                ])
-        case .ended: instruments.log.info("descriptors suffice again")
+            instruments.log.say(
+                .descriptorsExhausted,
+                ["refused": "\(count)", "limit": "\(Process.descriptorLimit())"])
+        case .ended: instruments.log.say(.descriptorsSufficient)
         case nil: break
         }
     }

@@ -1,6 +1,7 @@
 import Chat
 import Engine
 import JSON
+import Ports
 import Upstream
 import Wire
 
@@ -83,7 +84,7 @@ struct OperatorReport {
         json.member("since", string: snapshot.upstream.since.description)
         json.key("trouble")
         if let trouble = snapshot.upstream.faults.trouble {
-            json.string(trouble)
+            json.string(trouble.text)
         } else {
             json.null()
         }
@@ -180,69 +181,36 @@ extension Snapshot {
 
     /// The reasons why the status is not `ok`, or soon will not be, worst first, and what to do
     /// about each.
-    var troubles: [(what: String, remedy: String)] {
-        var troubles: [(what: String, remedy: String)] = []
-        if isDraining {
-            troubles.append(
-                (
-                    "The gateway is stopping: its clients go to its successor.",
-                    "Nothing, if somebody stopped it. Otherwise the log says why it stops."
-                ))
+    var troubles: [UpstreamNotice] {
+        var troubles: [UpstreamNotice] = []
+        func add(_ event: LogEvent, _ text: String? = nil) {
+            troubles.append(UpstreamNotice(event, text ?? event.row.text))
         }
+        if isDraining { add(.draining) }
         if !cache.isWritable {
-            troubles.append(
-                (
-                    "The file of cache.path can't be written: \(cache.failure)",
-                    cache.remedy.prefix(1).uppercased() + cache.remedy.dropFirst()
-                        + ". The gateway is not ready until then."
-                ))
+            add(cache.event, "The file of cache.path can't be written: \(cache.failure)")
         }
-        if let advice = upstream.faults.advice { troubles.append(advice) }
+        if let trouble = upstream.faults.trouble { troubles.append(trouble) }
         if upstream.state == .offline {
-            troubles.append(
-                (
-                    "The origin can't be reached. Clients keep what they hold, and are told that "
-                        + "there may be more.",
-                    "Look whether the origin runs, and at the network on the way to it. The "
-                        + "gateway tries again every second or two, and fetches what was missed."
-                ))
+            add(.originOffline)
         } else if upstream.state == .syncing {
-            troubles.append(
-                (
-                    "The gateway is catching up with the origin.",
-                    "Wait. If it lasts for minutes, look at the gaps below, and at the load of the "
-                        + "origin."
-                ))
+            add(.originSyncing)
         }
         if sync.openGaps > 0 {
-            troubles.append(
-                (
-                    "\(sync.openGaps) gaps are open: changes that this gateway lacks and fetches.",
-                    "The list below says what is done about each."
-                ))
+            add(
+                .gapsOpen,
+                "\(sync.openGaps) gaps are open: changes that this gateway lacks and fetches.")
         }
-        if process.isShortOfDescriptors {
-            troubles.append(
-                (
-                    "Connections are refused: the process has no descriptors left.",
-                    "Raise LimitNOFILE (ulimit -n), or lower limits.connections."
-                ))
-        }
-        if let days = certificateDaysLeft, days < Self.certificateNotice {
-            troubles.append(
-                (
-                    days < 0
-                        ? "The certificate of TLS has expired: clients refuse the connection."
-                        : "The certificate of TLS expires in \(days) days.",
-                    "Renew the files of listen.tls, then reload (SIGHUP)."
-                ))
+        if process.isShortOfDescriptors { add(.descriptorsExhausted) }
+        if let days = certificateDaysLeft, days < 0 {
+            add(.certificateExpired)
+        } else if let days = certificateDaysLeft, days < Self.certificateNotice {
+            add(.certificateExpires, "The certificate of TLS expires in \(days) days.")
         }
         if accounting.error != 0 {
-            troubles.append(
-                (
-                    "The accounting is out by \(accounting.error): a fault of the program.",
-                    "Keep /books and the log, and report it. The service goes on."
-                ))
+            add(
+                .accountingWrong,
+                "The accounting is out by \(accounting.error): a fault of the program.")
         }
         return troubles
     }

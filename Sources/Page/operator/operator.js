@@ -115,16 +115,16 @@ function show(state) {
     + (books.error === 0 ? 'It balances.' : `${count(books.error)} are not accounted for.`);
   part('accounting').dataset.tone = books.error === 0 ? '' : 'bad';
   fill(part('notices'), state.notices.map(notice => ({
-    key: `${notice.event} ${notice.detail} ${notice.level}`,
+    key: `${notice.code} ${notice.detail}`,
     cells: [
       clock(new Date(notice.at)),
       {
-        text: `${notice.level}: ${notice.event}`
+        text: `${notice.level}: ${notice.what}`
           + (notice.count > 1 ? ` (${notice.count} times)` : '')
           + (notice.detail ? `: ${notice.detail}` : ''),
         tone: { error: 'bad', warning: 'busy' }[notice.level],
       },
-      notice.remedy ?? '',
+      notice.remedy,
     ],
   })));
   letScroll();

@@ -94,7 +94,7 @@ final class PostgresAnswers: Sendable {
     func noteNewEpoch(of conversation: String, _ reason: NewEpochReason) {
         troubles.gave(reason)
         let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
-        notice(UpstreamNotice(.error, text))
+        notice(UpstreamNotice(.logForked, text))
     }
 }
 

@@ -10,10 +10,7 @@ final class PostgresDamage: Sendable {
     private static let together = 16
 
     private let logs = DamagedLogs(
-        "Postgres", withheld: "what would need that part is not served"
-    ) { _, _ in
-        "restore its rows, or delete the conversation, which then begins anew"
-    }
+        "Postgres", withheld: "what would need that part is not served")
     private let pool: PostgresPool
     private let pause: Duration
     private let notice: @Sendable (UpstreamNotice) -> Void
@@ -37,13 +34,13 @@ final class PostgresDamage: Sendable {
 
     /// Records that a part of a log contradicts the rest.
     func found(_ part: String, of conversation: String) {
-        if let text = logs.add(conversation, part) { notice(UpstreamNotice(.error, text)) }
+        if let line = logs.add(conversation, part) { notice(line) }
         deliver([.damaged(conversation: conversation, part: part)])
         schedule()
     }
 
     /// For health; nil if there is none.
-    var trouble: String? { logs.trouble }
+    var trouble: UpstreamNotice? { logs.trouble }
 
     private func schedule() {
         let begins = state.withLock { state in
@@ -74,7 +71,7 @@ final class PostgresDamage: Sendable {
                 logs.remove(conversation)
             else { return }
             let end = word == "done" ? "is whole again" : "is gone"
-            notice(UpstreamNotice(.info, "the log of conversation \(conversation) \(end)"))
+            notice(UpstreamNotice(.logWhole, "the log of conversation \(conversation) \(end)"))
             deliver([.damaged(conversation: conversation, part: nil)])
         }
     }

@@ -96,9 +96,7 @@ final class PostgresListener: @unchecked Sendable {
 
     private func lost(_ error: PostgresError) {
         links.feedClosed()
-        if let line = troubles.line("feed", error.description) {
-            notice(UpstreamNotice(.error, line))
-        }
+        if let line = troubles.line("feed", UpstreamNotice(error)) { notice(line) }
         feed.closed()
         report()
     }
@@ -117,7 +115,7 @@ final class PostgresListener: @unchecked Sendable {
         links.feedHeard()
         let generation = links.feedOpened(session.identity)
         if troubles.isOver("feed") {
-            notice(UpstreamNotice(.info, "the feed comes from \(connection.server)"))
+            notice(UpstreamNotice(.originConnected, "the feed comes from \(connection.server)"))
         }
         feed.opened(generation, place: session.place)
         signals.listens(in: generation)
@@ -197,9 +195,8 @@ final class PostgresListener: @unchecked Sendable {
             // The feed still works; applications keep the earlier limits.
             guard error.code == .refused else { throw error }
             settingAgainAt = .now + options.deadline
-            if let line = troubles.line("settings", error.description) {
-                notice(UpstreamNotice(.error, line))
-            }
+            let told = UpstreamNotice(.originSettingsRefused, error.description)
+            if let line = troubles.line("settings", told) { notice(line) }
         }
     }
 

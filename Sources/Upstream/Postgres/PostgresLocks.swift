@@ -1,4 +1,5 @@
 import JSON
+import Ports
 import Synchronization
 import Wire
 
@@ -65,15 +66,16 @@ final class PostgresLocks: Sendable {
     }
 
     /// A blocked conversation and its holders; nil if there is none.
-    var trouble: String? {
+    var trouble: UpstreamNotice? {
         let blocked = entries.withLock { entries in
             entries = entries.filter { $0.value.at + Self.memory > .now }
             return entries.filter(\.value.isBlocked).min { $0.key.text < $1.key.text }
         }
         guard let (conversation, entry) = blocked else { return nil }
         let holder = entry.holders ?? "another transaction"
-        return "write to conversation \(conversation.text): locked for more than \(limit) by"
-            + " \(holder) (end that transaction; writers of the conversation are refused until"
-            + " then)"
+        return UpstreamNotice(
+            .conversationLocked,
+            "write to conversation \(conversation.text): locked for more than \(limit) by"
+                + " \(holder)")
     }
 }

@@ -1,3 +1,4 @@
+import Ports
 import Synchronization
 import Wire
 
@@ -18,7 +19,7 @@ final class PostgresRefusals: Sendable {
     init(memory: Duration = .seconds(30)) { self.memory = memory }
 
     /// - Returns: The line to log, unless the same was logged less than a minute ago.
-    func refused(_ conversation: ID, _ state: String) -> String? {
+    func refused(_ conversation: ID, _ state: String) -> UpstreamNotice? {
         let text = "write to conversation \(conversation.text) in Postgres: refused (\(state))"
         return entries.withLock { entries in
             let known = entries[conversation]
@@ -26,7 +27,7 @@ final class PostgresRefusals: Sendable {
                 known.map { $0.text == text && $0.toldAt + Troubles.minute > .now } ?? false
             entries[conversation] = Entry(
                 text: text, at: .now, toldAt: isTold ? known?.toldAt ?? .now : .now)
-            return isTold ? nil : text
+            return isTold ? nil : UpstreamNotice(.writeRefused, text)
         }
     }
 
@@ -39,10 +40,11 @@ final class PostgresRefusals: Sendable {
     }
 
     /// The newest; nil if there is none.
-    var trouble: String? {
+    var trouble: UpstreamNotice? {
         entries.withLock { entries in
             entries = entries.filter { $0.value.at + memory > .now }
-            return entries.values.max { $0.at < $1.at }?.text
+            return entries.values.max { $0.at < $1.at }
+                .map { UpstreamNotice(.writeRefused, $0.text) }
         }
     }
 }

@@ -105,13 +105,13 @@ package final class PostgresUpstream: SharedOrigin {
     var limits: LogLimits { present.value }
 
     /// Why the upstream is offline or can't write, for health; nil if it is well.
-    package var trouble: String? {
+    package var trouble: UpstreamNotice? {
         if let locked = locks.trouble { return locked }
         let queue = links.queue
         if queue >= 0.5 {
-            return "the notification queue of the server is \(Int(queue * 100)) % full (a session"
-                + " that listens in a long transaction keeps it: end that one; when it is full no"
-                + " write is taken)"
+            return UpstreamNotice(
+                .originQueueFills,
+                "the notification queue of the server is \(Int(queue * 100)) % full")
         }
         return troubles.first ?? damage.trouble ?? refusals.trouble
     }

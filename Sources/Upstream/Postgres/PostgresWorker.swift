@@ -1,5 +1,6 @@
 import Dispatch
 import JSON
+import Ports
 import Postgres
 import Synchronization
 import Wire
@@ -102,8 +103,8 @@ final class PostgresWorker: @unchecked Sendable {
     private func lost(_ error: PostgresError) {
         links.worker(number, is: nil)
         changed(error.code == .stranger)
-        if let line = troubles.line("connection \(number)", error.description) {
-            notice(UpstreamNotice(.error, line))
+        if let line = troubles.line("connection \(number)", UpstreamNotice(error)) {
+            notice(line)
         }
     }
 
@@ -122,7 +123,8 @@ final class PostgresWorker: @unchecked Sendable {
                 isKnown = true
                 links.worker(number, is: session.identity)
                 if troubles.isOver("connection \(number)") {
-                    notice(UpstreamNotice(.info, "connected to \(connection.server)"))
+                    notice(
+                        UpstreamNotice(.originConnected, "connected to \(connection.server)"))
                 }
                 opened()
                 changed(false)
@@ -213,7 +215,7 @@ final class PostgresWorker: @unchecked Sendable {
             guard let line = job.conversation.flatMap({ refusals.refused($0, state) }) else {
                 continue
             }
-            notice(UpstreamNotice(.error, line))
+            notice(line)
         }
     }
 
@@ -286,7 +288,7 @@ final class PostgresWorker: @unchecked Sendable {
         }
         // Who sends it again waits for the standby anew, since each write locks its conversation.
         if refusal.isCommitted {
-            say(task, seen, refusal.state, session)
+            say(.originStandbySilent, task, seen, refusal.state, session)
             return end(.maybeOnlyHere)
         }
         switch refusal.state.prefix(2) {
@@ -301,7 +303,7 @@ final class PostgresWorker: @unchecked Sendable {
                 detail: refusal.state)
         case "40" where task.jobs.count > 1, "22", "23", "P0", "XX":
             if task.jobs.count > 1 { return pool.again(task) }
-            say(task, seen, refusal.state, session)
+            say(LogEvent(sqlState: refusal.state), task, seen, refusal.state, session)
             return end(.unreadable)
         default:
             refuse(task, seen, refusal.state, session)
@@ -313,16 +315,17 @@ final class PostgresWorker: @unchecked Sendable {
     private func refuse(
         _ task: PostgresPool.Task, _ seen: String, _ state: String, _ session: PostgresSession
     ) {
-        say(task, seen, state, session)
+        say(LogEvent(sqlState: state), task, seen, state, session)
         guard task.isWrite, task.jobs.contains(where: { !$0.isLook }) else { return }
         troubles.refused(RefusedWrite(sqlState: state))
     }
 
     private func say(
-        _ task: PostgresPool.Task, _ seen: String, _ state: String, _ session: PostgresSession
+        _ event: LogEvent, _ task: PostgresPool.Task, _ seen: String, _ state: String,
+        _ session: PostgresSession
     ) {
         let text = "ask \(session.connection.server): \(seen) (\(state))"
-        if let line = troubles.line(task.kind, text) { notice(UpstreamNotice(.error, line)) }
+        if let line = troubles.line(task.kind, UpstreamNotice(event, text)) { notice(line) }
     }
 }
 
@@ -330,6 +333,35 @@ extension RequestError {
     /// It is committed, and a failover may lose it; sending it again waits for the standby anew.
     fileprivate static let maybeOnlyHere = RequestError(
         .originNotReplicated, "the origin's standby may not have it")
+}
+
+extension LogEvent {
+    /// Maps the server's SQLSTATE.
+    fileprivate init(sqlState state: String) {
+        switch state {
+        case "42501": self = .originRightMissing
+        case "25006": self = .originIsReplica
+        case "53100": self = .originCannotSave
+        case "53200": self = .originOutOfMemory
+        case "53300": self = .originFull
+        default: self = .originRefuses
+        }
+    }
+}
+
+extension UpstreamNotice {
+    init(_ error: PostgresError) {
+        let event: LogEvent =
+            switch error.code {
+            case .url, .unreachable, .deadline, .broken: .originUnreachable
+            case .refused: .originRefuses
+            case .pooler: .originPoolerBetween
+            case .standby: .originIsReplica
+            case .stranger: .originExchanged
+            case .schema: .originSchemaUnfit
+            }
+        self.init(event, error.description)
+    }
 }
 
 extension RefusedWrite {

@@ -1,3 +1,4 @@
+import Ports
 import Synchronization
 
 /// Asks the nodes of a cluster, each on a thread of its own, who the masters are: first the
@@ -56,14 +57,16 @@ final class ClusterTopology: Sendable {
 
     /// Why the map is not whole: the trouble of the configured node, or of one that it named; nil
     /// while a node that may complete the map has not been asked yet.
-    var trouble: String? {
+    var trouble: UpstreamNotice? {
         let pollers = state.withLock { $0.pollers }
         let others = pollers.values.sorted {
             ($0.address.host, $0.address.port) < ($1.address.host, $1.address.port)
         }
         let trouble = pollers[options.address]?.trouble ?? others.lazy.compactMap(\.trouble).first
         guard trouble == nil, others.allSatisfy(\.hasAsked) else { return trouble }
-        return "use the cluster: slots that nobody owns (more than half of the masters must agree)"
+        return UpstreamNotice(
+            .originClusterDown,
+            "use the cluster: slots that nobody owns (more than half of the masters must agree)")
     }
 
     // MARK: on the threads of the pollers

@@ -142,9 +142,7 @@ final class CommandLink: @unchecked Sendable {
     private func lost(_ error: RedisError) {
         links.commandsClosed(isDemoted: error.code == .notMaster)
         changed()
-        if let line = links.line("commands", error.description) {
-            notice(UpstreamNotice(.error, line))
-        }
+        if let line = links.line("commands", UpstreamNotice(error)) { notice(line) }
         server.identity = nil
         while let job = inFlight.popFirst() { finish(job, .failure(.fateUnknown)) }
     }
@@ -210,7 +208,9 @@ final class CommandLink: @unchecked Sendable {
         repliedAt = .now
         found(session.identity, askedAt)
         if links.isOver("commands") {
-            notice(UpstreamNotice(.info, "commands go to Redis at \(session.connection.address)"))
+            notice(
+                UpstreamNotice(
+                    .originConnected, "commands go to Redis at \(session.connection.address)"))
         }
         retries.succeeded()
     }
@@ -223,10 +223,9 @@ final class CommandLink: @unchecked Sendable {
         {
             notice(
                 UpstreamNotice(
-                    .error,
+                    .originEmptied,
                     "Redis has lost its data: it was emptied, came back without it, or another"
-                        + " server answers there (another id lies beside it; clients forget what"
-                        + " they held, so restore its backup)"))
+                        + " server answers there (another id lies beside it)"))
         }
         server.origin = (identity.key, identity.origin)
         server.identity = identity
@@ -314,16 +313,16 @@ final class CommandLink: @unchecked Sendable {
             _ = links.isOver("eviction")
             return
         }
-        if let line = links.line("eviction", trouble) { notice(UpstreamNotice(.error, line)) }
+        if let line = links.line("eviction", UpstreamNotice(.originMayEvict, trouble)) {
+            notice(line)
+        }
     }
 
     /// Logs, and shows in health, that the server refuses writes; its next answer ends that.
     private func attempted(_ reply: RedisReply, on address: RedisOptions.Address) {
         guard reply.errorCode != nil else { return links.accepts() }
         let error = RedisError(.refused, doing: "try a write on", on: "\(address)", reply)
-        if let line = links.line("server", error.description) {
-            notice(UpstreamNotice(.error, line))
-        }
+        if let line = links.line("server", UpstreamNotice(error)) { notice(line) }
     }
 
     /// Checks the connection: that it is alive, that the server is still the master, and that the

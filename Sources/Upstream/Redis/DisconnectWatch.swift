@@ -1,5 +1,6 @@
 import Crypto
 import Dispatch
+import Ports
 import Synchronization
 import Wire
 
@@ -101,7 +102,7 @@ final class DisconnectWatch: Sendable {
     /// Takes an event of the feed.
     func heard(_ event: [UInt8]) {
         guard let entry = RedisEvent.disconnect(event) else {
-            return notice(UpstreamNotice(.warning, "an event of the feed can't be read"))
+            return notice(UpstreamNotice(.feedEventUnreadable, "an event that is none"))
         }
         act(on: [entry], since: nil)
     }
@@ -162,7 +163,9 @@ final class DisconnectWatch: Sendable {
             return state.refusal != code
         }
         guard isNews else { return }
-        notice(UpstreamNotice(.error, "read whom to disconnect from Redis: refused (\(code))"))
+        notice(
+            UpstreamNotice(
+                .disconnectsUnreadable, "read whom to disconnect from Redis: refused (\(code))"))
     }
 
     /// It could not be read: it is read again in a while, or at once beside the next feed.

@@ -144,9 +144,7 @@ final class FeedLink: @unchecked Sendable {
             $0.changes = []
         }
         links.feedClosed()
-        if let line = links.line("feed", error.description) {
-            listener.notice(UpstreamNotice(.error, line))
-        }
+        if let line = links.line("feed", UpstreamNotice(error)) { listener.notice(line) }
         if generation > 0 {
             listener.deliver([.lapsed(generation: generation)])
             generation = 0
@@ -206,7 +204,9 @@ final class FeedLink: @unchecked Sendable {
         links.feedHeard(at: .now)
         if links.isOver("feed") {
             listener.notice(
-                UpstreamNotice(.info, "the feed comes from Redis at \(session.connection.address)"))
+                UpstreamNotice(
+                    .originConnected,
+                    "the feed comes from Redis at \(session.connection.address)"))
         }
         retries.succeeded()
         ping.begin()
@@ -342,7 +342,7 @@ final class FeedLink: @unchecked Sendable {
         guard let events = RedisEvent.decode(event, of: topic) else {
             // A newer gateway may send unknown events. Their changes leave a gap in the numbers,
             // which is then fetched.
-            listener.notice(UpstreamNotice(.warning, "an event of the feed can't be read"))
+            listener.notice(UpstreamNotice(.feedEventUnreadable, "an event that is none"))
             return []
         }
         return events.map(UpstreamOutput.feed)

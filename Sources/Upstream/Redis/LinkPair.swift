@@ -110,7 +110,7 @@ final class LinkPair: Sendable {
     /// Records, for health, why a link is down.
     ///
     /// - Returns: the line to log, if any.
-    func line(_ link: String, _ trouble: String) -> String? {
+    func line(_ link: String, _ trouble: UpstreamNotice) -> UpstreamNotice? {
         troubles.line("\(label) \(link)", trouble)
     }
 
@@ -128,7 +128,7 @@ protocol MasterSource: Sendable {
     /// Whether who knows the master may still answer for the first time; a link waits for that.
     func isUndecided(at now: ContinuousClock.Instant) -> Bool
     /// Why there is no master; nil if there may be one.
-    var trouble: String? { get }
+    var trouble: UpstreamNotice? { get }
     func start()
     func stop()
 }
@@ -138,7 +138,7 @@ extension MasterSource {
 
     func isUndecided(at now: ContinuousClock.Instant) -> Bool { false }
 
-    var trouble: String? { nil }
+    var trouble: UpstreamNotice? { nil }
 }
 
 /// The configured server.

@@ -81,7 +81,7 @@ final class ListMender: Sendable {
             if isNews || need.waiting != nil { state.needs.append(need) }
             return isNews
         }
-        if isNews { notice(UpstreamNotice(.error, Self.text(need.user))) }
+        if isNews { notice(UpstreamNotice(.listDamaged, Self.text(need.user))) }
         begin()
     }
 
@@ -97,7 +97,9 @@ final class ListMender: Sendable {
             areThere.store(!state.cut.isEmpty, ordering: .relaxed)
             return wasCut
         }
-        if wasCut { notice(UpstreamNotice(.info, "the list of user \(user) is whole again")) }
+        if wasCut {
+            notice(UpstreamNotice(.listWhole, "the list of user \(user) is whole again"))
+        }
     }
 
     private static func text(_ user: String) -> String {
@@ -106,10 +108,11 @@ final class ListMender: Sendable {
     }
 
     /// For health; nil if all is well.
-    var trouble: String? {
+    var trouble: UpstreamNotice? {
         let cut = state.withLock { $0.cut }
         guard let user = cut.min(by: { $0.text < $1.text }) else { return nil }
-        return Self.text(user.text) + (cut.count > 1 ? " (and \(cut.count - 1) more)" : "")
+        let more = cut.count > 1 ? " (and \(cut.count - 1) more)" : ""
+        return UpstreamNotice(.listDamaged, Self.text(user.text) + more)
     }
 
     // MARK: walks

@@ -17,11 +17,10 @@ struct MemoryPolicy {
     /// The problem with the server's policy; nil if there is none.
     mutating func judge(_ info: RedisInfo) -> String? {
         let policy = info["maxmemory_policy"] ?? "noeviction"
-        let remedy = "(type: CONFIG SET maxmemory-policy noeviction)"
         if policy.hasPrefix("allkeys-") {
             cursor = nil
             return "keep data: maxmemory-policy is \(policy), so that Redis throws data away when"
-                + " its memory is full \(remedy)"
+                + " its memory is full"
         }
         guard policy.hasPrefix("volatile-"), expires(info) > 0 else {
             (cursor, found, hasFoundThisTime) = (nil, nil, false)
@@ -30,7 +29,7 @@ struct MemoryPolicy {
         cursor = cursor ?? Array("0".utf8)
         return found.map {
             "keep data: maxmemory-policy is \(policy) and \($0) has a TTL, so that Redis throws"
-                + " it away \(remedy)"
+                + " it away"
         }
     }
 

@@ -1,4 +1,5 @@
 import Dispatch
+import Ports
 import Synchronization
 
 /// Polls one server on a thread of its own: a sentinel for the master, a node of a cluster for its
@@ -20,7 +21,7 @@ final class Poller: Sendable {
         var isEnded = false
         /// Whether there was an answer, or a reason for none.
         var hasAsked = false
-        var trouble: String?
+        var trouble: UpstreamNotice?
     }
 
     let address: RedisOptions.Address
@@ -57,7 +58,7 @@ final class Poller: Sendable {
     func wait() { queue.sync {} }
 
     /// The problem with the server; nil while it answers.
-    var trouble: String? { state.withLock { $0.trouble } }
+    var trouble: UpstreamNotice? { state.withLock { $0.trouble } }
 
     /// Whether there was an answer, or a reason for none.
     var hasAsked: Bool { state.withLock { $0.hasAsked } }
@@ -83,12 +84,13 @@ final class Poller: Sendable {
                     _ = Wakeup.poll(nil, writing: false, wakeup, until: .now + next)
                 }
             } catch {
+                let trouble = UpstreamNotice(error)
                 let isNews = state.withLock { state in
-                    defer { state.trouble = error.description }
+                    defer { state.trouble = trouble }
                     state.hasAsked = true
-                    return state.trouble != error.description
+                    return state.trouble != trouble
                 }
-                if isNews { notice(UpstreamNotice(.warning, error.description)) }
+                if isNews { notice(UpstreamNotice(.originLookupFailed, trouble.text)) }
                 wait(for: backoff.failed())
             }
         }

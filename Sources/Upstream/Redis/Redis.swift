@@ -87,7 +87,7 @@ package final class Redis: SharedOrigin {
     var limits: LogLimits { present.value }
 
     /// Why the upstream is offline or can't write, for health; nil if it is well.
-    package var trouble: String? {
+    package var trouble: UpstreamNotice? {
         scripts.servers.trouble ?? troubles.first ?? lists.mender.trouble
     }
 

@@ -166,7 +166,7 @@ final class RedisCluster: RedisServers {
         return layout
     }
 
-    var trouble: String? {
+    var trouble: UpstreamNotice? {
         snapshot().map.isWhole ? nil : topology.trouble
     }
 }

@@ -1,3 +1,5 @@
+import Ports
+
 /// Why a connection to Redis is missing or can't be used. Made where the connection is made or
 /// breaks, and shown in the log and in health; the message names the action, the address and what
 /// was seen, and never holds a password or anything that a user wrote.
@@ -29,6 +31,8 @@ package struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
+    /// What the operator is told, with what to do about it.
+    let event: LogEvent
     /// `<doing what> <on what>: <what was seen> (<limit or code>)`
     package let description: String
 
@@ -37,7 +41,31 @@ package struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package init(_ code: Code, _ description: String) {
+        self.init(code, code.event, description)
+    }
+
+    init(_ code: Code, _ event: LogEvent, _ description: String) {
         self.code = code
+        self.event = event
         self.description = description
     }
+}
+
+extension RedisError.Code {
+    /// What it is where the server said nothing else.
+    fileprivate var event: LogEvent {
+        switch self {
+        case .url, .unreachable, .deadline, .broken, .malformed: .originUnreachable
+        case .tls: .originTLSFailed
+        case .credentials: .originPasswordRefused
+        case .tooOld: .originTooOld
+        case .notMaster: .originIsReplica
+        case .busy: .originBusy
+        case .refused: .originRefuses
+        }
+    }
+}
+
+extension UpstreamNotice {
+    init(_ error: RedisError) { self.init(error.event, error.description) }
 }

@@ -189,7 +189,10 @@ extension RedisLists {
             return then(log)
         }
         if roster[2].int ?? 0 > 0 {
-            scripts.say("the log of what left the list of a user was damaged; it begins anew")
+            scripts.say(
+                UpstreamNotice(
+                    .listDamaged,
+                    "the log of what left the list of a user was damaged; it begins anew"))
         }
         depart([], from: user, print, readAt: 0) { [log] result in
             var log = log

@@ -76,15 +76,13 @@ final class RedisScripts: Sendable {
         case "lost": return .failure(RequestError(.changeUnknown, "this log has no such change"))
         case "damaged":
             let part = answer[1].string?.split(separator: ":").last.map(String.init) ?? "key"
-            if let text = troubles.damagedLogs.add(conversation, part) {
-                notice(UpstreamNotice(.error, text))
-            }
+            if let line = troubles.damagedLogs.add(conversation, part) { notice(line) }
             outlet.deliver([.damaged(conversation: conversation, part: part)])
             return .failure(.damaged(part))
         default:
             if script.shows(answer), troubles.damagedLogs.remove(conversation) {
                 let text = "the log of conversation \(conversation) is whole again"
-                notice(UpstreamNotice(.info, text))
+                notice(UpstreamNotice(.logWhole, text))
                 outlet.deliver([.damaged(conversation: conversation, part: nil)])
             }
             if script.isWrite { troubles.takesWrites() } else { troubles.takesReads() }
@@ -95,13 +93,14 @@ final class RedisScripts: Sendable {
     private func refused(
         _ reply: RedisReply, _ code: String, _ script: RedisScript
     ) -> RequestError {
-        let text = "run \(script.rawValue) on Redis: \(reply.refusal ?? code)"
+        let told = UpstreamNotice(
+            reply.event, "run \(script.rawValue) on Redis: \(reply.refusal ?? code)")
         if RedisReply.serverWide.contains(code) {
-            say(text, of: "server")
+            say(told, of: "server")
         } else if script.isWrite {
-            say(text, of: "writes")
-        } else if let line = troubles.refusedRead(text) {
-            notice(UpstreamNotice(.error, line))
+            say(told, of: "writes")
+        } else if let line = troubles.refusedRead(told) {
+            notice(line)
         }
         if script.isWrite { troubles.refused(RefusedWrite(rawValue: code.lowercased()) ?? .other) }
         switch code {
@@ -117,8 +116,8 @@ final class RedisScripts: Sendable {
     }
 
     /// Logs a problem, without repeats.
-    func say(_ text: String, of what: String = "writes") {
-        if let line = troubles.line(what, text) { notice(UpstreamNotice(.error, line)) }
+    func say(_ told: UpstreamNotice, of what: String = "writes") {
+        if let line = troubles.line(what, told) { notice(line) }
     }
 
     /// A conversation with the reader's read marker; the reader takes part in it.
@@ -142,6 +141,6 @@ final class RedisScripts: Sendable {
     func noteNewEpoch(of conversation: String, _ reason: NewEpochReason) {
         troubles.gave(reason)
         let text = "gave the log of conversation \(conversation) a new epoch: \(reason.rawValue)"
-        notice(UpstreamNotice(.error, text))
+        notice(UpstreamNotice(.logForked, text))
     }
 }

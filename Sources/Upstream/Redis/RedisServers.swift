@@ -19,7 +19,7 @@ protocol RedisServers: AnyObject, Sendable {
     /// Wakes the links' threads to look at a changed state.
     func look()
     /// A problem beyond those of the links.
-    var trouble: String? { get }
+    var trouble: UpstreamNotice? { get }
     /// The servers, and what lies where.
     var layout: RedisLayout { get }
 }

@@ -67,7 +67,7 @@ final class RedisShard: RedisServers {
 
     func look() { feed.look() }
 
-    var trouble: String? { master.trouble }
+    var trouble: UpstreamNotice? { master.trouble }
 
     var layout: RedisLayout {
         RedisLayout(anchors: [master.origin()], generations: [links.generation])

@@ -53,7 +53,7 @@ final class Sentinels: MasterSource {
         now < began + options.deadline && master(at: now) == nil
     }
 
-    var trouble: String? {
+    var trouble: UpstreamNotice? {
         guard master(at: .now) == nil else { return nil }
         return pollers.lazy.compactMap(\.trouble).first
     }
