@@ -177,7 +177,6 @@ extension Configuration {
             ("limits.message", "limits.inbound_frame", limits.log.message < limits.inboundFrame),
             ("limits.outbox_soft", "limits.outbox_hard", limits.outboxSoft < limits.outboxHard),
             ("limits.reply", "limits.outbox_hard", limits.reply < limits.outboxHard),
-            ("limits.outbox_hard", "limits.outbox_total", limits.outboxHard < limits.outboxTotal),
             ("sync.backoff_base", "sync.backoff_max", sync.backoffBase <= sync.backoffMax),
             ("drain.window", "drain.deadline", drain.window <= drain.deadline),
         ]

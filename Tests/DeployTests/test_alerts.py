@@ -313,7 +313,8 @@ class Alerts(unittest.TestCase):
 
     def test_memory_that_grows(self):
         # All that nobody takes is kept.
-        with Gateway(limits__outbox_soft="512MiB", limits__outbox_hard="1GiB") as gateway:
+        with Gateway(limits__outbox_soft="512MiB", limits__outbox_hard="1GiB",
+                     limits__outbox_total="2GiB") as gateway:
             proxy = self.crowd(gateway)
             prometheus = self.watch(gateway, {"> 7200": "> 10"})
             proxy.stop_reading()

@@ -104,7 +104,8 @@ import Testing
         ("message", "'300B'", 300), ("record", "'400B'", 400), ("unknown_fields", "5", 5),
         ("participants", "4", 4), ("admins", "1", 1), ("conversations_per_user", "7", 7),
         ("reply", "'64KiB'", 65_536), ("outbox_soft", "'512KiB'", 524_288),
-        ("outbox_hard", "'8MiB'", 8_388_608), ("requests_per_second", "123", 123),
+        ("outbox_hard", "'8MiB'", 8_388_608), ("outbox_total", "'128MiB'", 134_217_728),
+        ("requests_per_second", "123", 123),
         ("bytes_per_second", "'1MiB'", 1_048_576), ("connect_timeout", "'9s'", 9_000),
         ("ping_interval", "'20s'", 20_000), ("pong_timeout", "'21s'", 21_000),
     ]

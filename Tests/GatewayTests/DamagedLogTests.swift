@@ -82,7 +82,8 @@ import Testing
         }
         let health = try gateway.health().json
         #expect(health["status"] == "degraded")
-        #expect(health["upstream"][0]["trouble"].string?.contains("gapless repair") == true)
+        let trouble = health["troubles"].array?.first { $0["code"] == "log_damaged" }
+        #expect(trouble?["remedy"].string?.contains("gapless repair") == true)
         #expect(try gateway.health("/health/ready").status == 200)
         #expect(!gateway.log.contains("new epoch"))
     }

@@ -158,10 +158,10 @@ extension LiveGateway {
                 try pair.replace(by: certificates.issue(days: days))
                 gateway.signal(SIGHUP)
             }
-            #expect(try isTold("certificate expires soon", days: 9...10, status: "ok"))
+            #expect(try isTold("event=certificate_expires", days: 9...10, status: "ok"))
             try renew(days: -1)
             // Clients refuse it, and the gateway goes on: a renewal needs no restart.
-            #expect(try isTold("certificate has expired", days: -2 ... -1, status: "degraded"))
+            #expect(try isTold("event=certificate_expired", days: -2 ... -1, status: "degraded"))
             #expect(try gateway.health("/health/ready").status == 200)
             try renew(days: 90)
             #expect(try isTold("the certificate", days: 89...90, status: "ok"))
