@@ -12,6 +12,9 @@ final class OperatorPage {
     private static let streams = 8
     /// A report takes at most this fraction (1/200) of the loop's time.
     private static let share = 200
+    /// A page calls a gateway silent that it has not heard for five seconds, and on a busy machine
+    /// the cost is mostly the time of others.
+    private static let longestPause = Duration.seconds(3)
     private static let pause = Duration.seconds(1)
 
     private let engine: Engine
@@ -106,7 +109,7 @@ final class OperatorPage {
         let event = Self.event("now", report(after: span).json)
         for socket in takers { server.stream(event, to: socket) }
         let cost = ContinuousClock.now - began
-        nextLook = began + max(Self.pause, cost * Self.share)
+        nextLook = began + min(max(Self.pause, cost * Self.share), Self.longestPause)
     }
 
     private func takePoint() {
