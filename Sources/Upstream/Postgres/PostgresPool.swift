@@ -169,18 +169,21 @@ final class PostgresPool: Sendable {
     /// Looks whether the server takes work of this kind: by a question about nobody, a write of
     /// nothing, a signal that nobody reads, or a trim.
     func look(_ kind: String) {
-        if kind == "trimming" { return trim { _ in } }
-        let kinds: [String: (Kind, String)] = [
-            "reads": (.read, #"{"q":"blocked","pid":0}"#),
-            "writes": (.write, #"{"op":"append","c":"","messages":[]}"#),
-            "signals": (.signal, #"{"s":"ring","payload":"look"}"#),
-        ]
-        guard let (kind, argument) = kinds[kind] else { return }
-        let deadline = ContinuousClock.now + options.deadline
-        put(
-            Job(
-                argument: Array(argument.utf8), deadline: deadline, isLook: true, isDurable: false
-            ) { _ in }, kind)
+        func look(_ kind: Kind, _ argument: String) {
+            let deadline = ContinuousClock.now + options.deadline
+            put(
+                Job(
+                    argument: Array(argument.utf8), deadline: deadline, isLook: true,
+                    isDurable: false
+                ) { _ in }, kind)
+        }
+        switch kind {
+        case "reads": look(.read, #"{"q":"blocked","pid":0}"#)
+        case "writes": look(.write, #"{"op":"append","c":"","messages":[]}"#)
+        case "signals": look(.signal, #"{"s":"ring","payload":"look"}"#)
+        case "trimming": trim { _ in }
+        default: break
+        }
     }
 
     /// The listener has a server: the other connections may follow.
