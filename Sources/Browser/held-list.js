@@ -172,7 +172,7 @@ export class HeldList {
    */
   noteEnds(page, proven) {
     if (!page.hasMore.before && proven.first !== undefined) {
-      // What the page lacks is there all the same.
+      // The log has what a gap of the page lacks, so the floor is not above it.
       const lacking = page.gaps?.[0]?.[0] ?? Infinity;
       this.floor = Math.max(this.floor, Math.min(proven.first, lacking));
     }

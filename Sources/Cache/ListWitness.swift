@@ -3,7 +3,7 @@ import Synchronization
 
 /// How far the list of the log was told, kept beside the file, in that of its lock. A file alone
 /// can't say whether it is the newest: an older copy that was put back looks like the file after a
-/// restart. But what was told up to a change that the file does not have was told of another file.
+/// restart. The witness names the last change that was told: a file without it is another file.
 ///
 /// It is written after each commit and before anybody hears of it, by one call of the kernel, and
 /// is on the disk a second later. So it is never ahead of the file, whatever ends the process or

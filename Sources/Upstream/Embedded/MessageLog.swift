@@ -60,8 +60,8 @@ final class MessageLog: BatchWork {
 
     // MARK: the start
 
-    /// Goes on with the list, if it has what was told last. Otherwise an older copy of the file was
-    /// put back, or nobody knows: then no earlier token is confirmed.
+    /// Continues the list if the file has the change that was told last. Otherwise the file is an
+    /// older copy, or may be one: then the log confirms no earlier token.
     func open() throws(CacheError) {
         let list = try rows.conversations.list()
         let told = outputs.witness.token
