@@ -25,8 +25,9 @@ CONVERSATION = "demo"
 BEGINNING = 60
 #: How often the programs are asked how they stand, in seconds.
 PACE = 0.3
-#: While alice's link is slow everybody talks: so many times 25 messages, and this many a second
-#: from then on.
+#: While alice's link is slow everybody talks: so many times 25 messages, then until her gateway
+#: had to leave something out, and this many a second from then on. The kernel's buffers, and how
+#: fast this machine writes, decide how much that takes.
 CROWDS, CROWD_RATE, USUAL_RATE = 24, 20.0, 2.0
 KEPT_NEWS = 14
 METRICS = {
@@ -258,9 +259,15 @@ class Supervisor:
         self.talk.rate = CROWD_RATE if link.is_slow else USUAL_RATE
         if link.is_slow:
             self.note("alice's link carries little, and everybody talks at once")
-            self.tasks.append(asyncio.create_task(self.talk.crowd(CROWDS)))
+            before = self._sheds()
+            self.tasks.append(asyncio.create_task(self.talk.crowd(
+                CROWDS, lambda: not link.is_slow or self._sheds() != before)))
         else:
             self.note("alice's link is fast again")
+
+    def _sheds(self):
+        """How often alice's gateway has left something out for a slow reader."""
+        return self.measured.get(self.gateways[0].name, {}).get("sheds", 0)
 
     async def _kill(self):
         self.gateways[0].kill()

@@ -49,11 +49,12 @@ class Talk:
             await self.say(1)
             await asyncio.sleep(1 / self.rate)
 
-    async def crowd(self, count):
-        """Everybody talks at once."""
-        for _ in range(count):
+    async def crowd(self, count, is_enough):
+        """Everybody talks at once: so many times, and then until `is_enough` says so."""
+        while count > 0 or not is_enough():
             await self.say(CROWD)
             await asyncio.sleep(0.1)
+            count -= 1
 
     def _message(self, number):
         author, text = self._lines[number % len(self._lines)]
