@@ -113,6 +113,9 @@ import Testing
             seed: 101_972, steps: 92, kind: .embedded, without: [], isPaced: true,
             found: "a change was not refuted whose log had ended before the stream heard of it"),
         Seed(
+            seed: 102_013, steps: 53, without: [],
+            found: "the grace of a hole above a hole began when the lower one was closed"),
+        Seed(
             seed: 604_920, steps: 40, kind: .embedded,
             found: "who had come back was told to have left, since the feed was behind the store"),
         Seed(

@@ -92,11 +92,24 @@ struct Replica {
     }
 
     /// The hole that the feed itself may close.
-    var hole: Hole? {
-        switch state {
-        case .liveWithHole(_, let hole): hole
-        case .behind(_, .waiting(let hole)): hole
-        case .broken, .behind, .live: nil
+    private(set) var hole: Hole? {
+        get {
+            switch state {
+            case .liveWithHole(_, let hole): hole
+            case .behind(_, .waiting(let hole)): hole
+            case .broken, .behind, .live: nil
+            }
+        }
+        set {
+            switch state {
+            case .live(let generation), .liveWithHole(let generation, _):
+                state =
+                    newValue.map { .liveWithHole(generation: generation, $0) }
+                    ?? .live(generation: generation)
+            case .behind(let generation, .waiting):
+                state = .behind(generation: generation, .waiting(newValue))
+            case .broken, .behind: break
+            }
         }
     }
 
@@ -255,8 +268,11 @@ extension Replica {
         }
         guard let generation, next == nil else { return .reading }
         guard known <= rev else {
-            // The changes that were missing have come. The feed gets as long for those behind.
-            if let hole, hole.upTo <= rev { closeHole() }
+            // The changes that were missing have come. The feed gets as long for those above, from
+            // when the first of them was mentioned.
+            if let open = hole, open.upTo <= rev {
+                hole = Hole(upTo: known, since: open.mentionedAbove ?? now)
+            }
             openHole(at: now)
             return .hole
         }
@@ -270,28 +286,17 @@ extension Replica {
 
     /// The log has changes up to this one that the stream has not reached.
     /// - Returns: whether the feed gets a moment to bring them.
-    mutating func expects(_ rev: Int) -> Bool {
+    mutating func expects(_ rev: Int, at now: Timestamp) -> Bool {
+        if rev > known, hole?.mentionedAbove == nil { hole?.mentionedAbove = now }
         known = max(known, rev)
-        return isLive
+        guard isLive else { return false }
+        openHole(at: now)
+        return true
     }
 
     /// There is a hole, from now on unless one is open already.
-    mutating func openHole(at now: Timestamp) {
-        let hole = Hole(upTo: known, since: now)
-        switch state {
-        case .live(let generation): state = .liveWithHole(generation: generation, hole)
-        case .behind(let generation, .waiting(nil)):
-            state = .behind(generation: generation, .waiting(hole))
-        case .broken, .behind, .liveWithHole: break
-        }
-    }
-
-    private mutating func closeHole() {
-        switch state {
-        case .liveWithHole(let generation, _): state = .live(generation: generation)
-        case .behind(_, .waiting): enter(.waiting(nil))
-        case .broken, .behind, .live: break
-        }
+    private mutating func openHole(at now: Timestamp) {
+        hole = hole ?? Hole(upTo: known, since: now)
     }
 
     /// The feed had time to close the hole.

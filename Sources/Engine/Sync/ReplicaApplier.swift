@@ -125,8 +125,7 @@ final class ReplicaApplier {
     /// The log has changes up to `rev`: the feed gets a moment to bring the missing ones.
     func expect(_ rev: Int, _ stream: Stream) {
         guard rev > stream.state?.position.rev ?? 0 else { return }
-        guard stream.replica?.expects(rev) == true else { return }
-        stream.replica?.openHole(at: now)
+        guard stream.replica?.expects(rev, at: now) == true else { return }
         shared.steps.watch(stream)
     }
 

@@ -21,6 +21,8 @@ extension Replica {
         /// The newest of them that was known when the wait began.
         let upTo: Int
         let since: Timestamp
+        /// When the first change above `upTo` was mentioned.
+        var mentionedAbove: Timestamp?
     }
 
     /// The next thing that a stream that is behind needs.

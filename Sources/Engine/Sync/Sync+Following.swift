@@ -93,7 +93,7 @@ extension Sync {
         if stream.waits.events.count < Self.earlyLimit {
             stream.waits.events.append(event)
         } else {
-            _ = stream.replica?.expects(head.rev)
+            applier.expect(head.rev, stream)
         }
     }
 

@@ -62,7 +62,7 @@ import Wire
             case .waiting, .live, .hole:
                 _ = replica.compared(head(10), seen: head(10), position: head(10))
                 if self != .waiting { _ = replica.arrived(at: 10, at: now) }
-                if self == .hole, replica.expects(12) { replica.openHole(at: now) }
+                if self == .hole { _ = replica.expects(12, at: now) }
             }
             return replica
         }
@@ -84,7 +84,7 @@ import Wire
             case .newerOverHole:
                 _ = replica.compared(head(13), seen: head(12), position: head(10))
             case .older: _ = replica.compared(head(9), seen: head(10), position: head(10))
-            case .expects: if replica.expects(12) { replica.openHole(at: later) }
+            case .expects: _ = replica.expects(12, at: later)
             case .graceOver: _ = replica.givesUpHole(at: later.adding(250), grace: 250)
             case .arrived: _ = replica.arrived(at: 12, at: later)
             case .conflict: replica.conflicted()
@@ -245,6 +245,19 @@ import Wire
         #expect(replica.hole?.since == Self.now)
         let isOver = replica.givesUpHole(at: Self.now.adding(249), grace: 250)
         #expect(!isOver)
+    }
+
+    /// Change 13 was mentioned while the feed had still to bring 12, and its grace runs since then.
+    @Test func aHoleAboveAHoleBeginsWhenItWasMentioned() {
+        var replica = Place.hole.replica
+        let mentioned = Self.now.adding(100)
+        for rev in [13, 14] { _ = replica.expects(rev, at: mentioned) }
+        #expect(replica.arrived(at: 12, at: Self.later) == .hole)
+        #expect(replica.hole?.since == mentioned)
+        let isEarly = replica.givesUpHole(at: mentioned.adding(249), grace: 250)
+        #expect(!isEarly)
+        let isOver = replica.givesUpHole(at: mentioned.adding(250), grace: 250)
+        #expect(isOver)
     }
 
     /// The feed brought what the chain was to be asked for. A damaged log is asked anyway: an
