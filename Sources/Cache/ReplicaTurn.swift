@@ -95,8 +95,7 @@ final class ReplicaTurn {
             try move(to: head, &entry)
             entry.replica.seen = seen.map { .init(seq: $0.seq, rev: $0.rev, mark: $0.mark) }
         case .hold(_, let coverage, let asOf): try hold(coverage, asOf, entry)
-        case .changesFrom(_, let rev, let known):
-            if entry.replica.changesFrom <= known { entry.replica.changesFrom = rev }
+        case .changesFrom(_, let rev): entry.replica.changesFrom = rev
         case .jump(_, let record, let head): try jump(record, head, &entry)
         case .begin, .drop, .trim: break
         }

@@ -258,7 +258,8 @@ package final class Engine {
     /// reads, while the feed goes on.
     package func mayReadSlow(_ token: UInt64) -> Bool { machines.desk.mayReadSlow(token) }
 
-    /// The cache trimmed rows on its own.
+    /// The cache trimmed rows on its own, between two turns: a write that was decided before would
+    /// claim what is gone.
     package func trimmed(
         _ conversation: String, _ result: Result<Answer, RequestError>, at now: Timestamp
     ) {

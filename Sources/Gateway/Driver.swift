@@ -23,6 +23,7 @@ final class Driver {
     private let loop: ServiceLoop
     var gathering: Gathering
     private var ticks = 0
+    private var isFileToBeLookedAt = false
 
     init(
         _ entrance: Entrance, _ cache: CacheFile, _ instruments: Instruments, loop: ServiceLoop,
@@ -71,6 +72,7 @@ final class Driver {
         let wake = turns.run(self)
         alarm.set(wake)
         output.sides?.send()
+        lookAtFile()
         instruments.measurements.ended(began, at: .now)
         gather(until: wake)
     }
@@ -95,6 +97,15 @@ final class Driver {
         return isAlone ? .milliseconds(configuration.fanout.gather) : .zero
     }
 
+    /// Looks at the cache's file once a second, which may trim it. Only between two turns: a turn
+    /// may have decided on writes that claim what a trim takes away.
+    private func lookAtFile() {
+        guard isFileToBeLookedAt else { return }
+        isFileToBeLookedAt = false
+        guard let trimmed = cache.probe() else { return }
+        engine.trimmed(trimmed, cache.answer(.load(conversation: trimmed)), at: now())
+    }
+
     /// Takes an answer from the slow reads' thread.
     func finished(_ read: CacheRead, _ result: Result<Answer, any Error>) {
         turns.finishSlow(read, cache.read { try result.get() }, at: now(), self)
@@ -105,9 +116,7 @@ final class Driver {
         ticks += 1
         if ticks % 10 == 0 {
             output.noteProgress(at: now())
-            if let trimmed = cache.probe() {
-                engine.trimmed(trimmed, cache.answer(.load(conversation: trimmed)), at: now())
-            }
+            isFileToBeLookedAt = true
             board.noteShortage()
         }
         instruments.clock.look(instruments.log)

@@ -24,8 +24,7 @@ package enum StoreWrite: Sendable, Hashable {
     /// The value of every slot that changed above `rev` is held, or will be after the next writes.
     /// No run is raised: one that was at the stream's position, as of less than `rev`, is now
     /// outdated.
-    /// Does nothing where a trim of the cache itself has left less than the changes above `known`.
-    case changesFrom(conversation: String, rev: Int, known: Int)
+    case changesFrom(conversation: String, rev: Int)
     /// The stream jumps to `head`: the changes between are not held. Runs at the stream's position
     /// until now stay as of that position, and are outdated. Hold what was read at `head` after
     /// this write: before it, it would merge with outdated runs.
@@ -41,7 +40,7 @@ package enum StoreWrite: Sendable, Hashable {
         switch self {
         case .begin(let record, _), .record(let record, _, _): record.id
         case .message(let id, _, _), .stand(let id, _, _), .hold(let id, _, _),
-            .changesFrom(let id, _, _), .jump(let id, _, _), .trim(let id), .drop(let id):
+            .changesFrom(let id, _), .jump(let id, _, _), .trim(let id), .drop(let id):
             id
         }
     }

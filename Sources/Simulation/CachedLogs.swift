@@ -86,8 +86,7 @@ package struct CachedLogs {
             for run in places.clipped(max(1, entry.head.floor), .max).runs {
                 for place in run.low...run.high { entry.asOf[place] = asOf }
             }
-        case .changesFrom(_, let rev, let known):
-            if entry.changesFrom <= known { entry.changesFrom = rev }
+        case .changesFrom(_, let rev): entry.changesFrom = rev
         case .jump(_, let record, let head):
             entry.lift()
             try entry.move(to: head)

@@ -78,6 +78,8 @@ final class Gateway: EngineProcess {
     }
 
     var store = CachedLogs()
+    /// The conversation that its cache trims on its own after this turn.
+    var toTidy: String?
     /// Whether its feed only notifies.
     let isRinging: Bool
     /// Until this turn it still uses a primary that was replaced.

@@ -86,9 +86,10 @@ final class GatewayShell {
         for case .drop(let conversation) in writes { gateway.unheardForks.remove(conversation) }
     }
 
-    /// The cache trims on its own what one trim has left.
-    func tidy(_ gateway: Gateway, _ engine: Engine) throws(Violation) {
-        guard let conversation = run.random.pick(gateway.store.untrimmed) else { return }
+    /// The cache trims on its own what one trim has left, between two turns.
+    func tidy(_ gateway: Gateway) throws(Violation) {
+        guard let conversation = gateway.toTidy, let engine = gateway.engine else { return }
+        gateway.toTidy = nil
         run.say("gateway \(gateway.place) trims \(conversation)")
         try write([.trim(conversation: conversation)], gateway)
         engine.trimmed(

@@ -7,11 +7,13 @@ extension ReplicaWorld {
     /// Random faults.
     func goWrong() throws(Violation) {
         for gateway in gateways {
-            guard let engine = gateway.engine else {
+            guard gateway.engine != nil else {
                 if run.random.chance(30) { shell.start(gateway) }
                 continue
             }
-            if run.random.chance(scenario.rate) { try shell.tidy(gateway, engine) }
+            if run.random.chance(scenario.rate) {
+                gateway.toTidy = run.random.pick(gateway.store.untrimmed)
+            }
             if run.strikes(.restarts, 2) {
                 if run.random.chance(50) {
                     try shell.stop(gateway)

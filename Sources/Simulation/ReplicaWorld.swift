@@ -139,7 +139,10 @@ package final class ReplicaWorld: Workload {
             }
         }
         try connections.readSockets()
-        for gateway in gateways { try shell.endTurn(gateway) }
+        for gateway in gateways {
+            try shell.endTurn(gateway)
+            try shell.tidy(gateway)
+        }
         // A client that reads at once is checked when the gateway has sent everything.
         if run.isCalm || run.random.chance(50) { try connections.readSockets() }
         try checkTurn()

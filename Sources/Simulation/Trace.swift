@@ -161,7 +161,7 @@ extension StoreWrite {
         case .stand(_, let head, let seen):
             "stand at \(head)\(seen.map { " seen \($0)" } ?? "")"
         case .hold(_, let places, let asOf): "hold \(places) as of \(asOf)"
-        case .changesFrom(_, let rev, _): "changes from \(rev)"
+        case .changesFrom(_, let rev): "changes from \(rev)"
         case .jump(_, _, let head): "jump to \(head)"
         case .trim: "trim"
         case .drop(let id): "drop \(id)"

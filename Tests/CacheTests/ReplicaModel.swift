@@ -78,8 +78,7 @@ extension ReplicaModel.Log {
             try stand(head)
         case .hold(_, let coverage, let asOf):
             for run in coverage.clipped(max(1, head.floor), .max).runs { hold(run, asOf) }
-        case .changesFrom(_, let rev, let known):
-            if changesFrom <= known { changesFrom = rev }
+        case .changesFrom(_, let rev): changesFrom = rev
         case .jump(_, let record, let head):
             lift()
             try stand(head)

@@ -98,8 +98,7 @@ struct ReplicaOrigin {
             return .trim(conversation: id)
         case 7, 8:
             return .changesFrom(
-                conversation: id, rev: .random(in: 0...log.rev, using: &random),
-                known: .random(in: 0...log.rev, using: &random))
+                conversation: id, rev: .random(in: 0...log.rev, using: &random))
         case 9, 10:
             let record = log.records[log.records.count - 1]
             let rev = max(held.head.rev, record.rev)

@@ -116,6 +116,13 @@ import Testing
             seed: 102_013, steps: 53, without: [],
             found: "the grace of a hole above a hole began when the lower one was closed"),
         Seed(
+            seed: 205_903, steps: 88,
+            without: [
+                .damages, .drops, .empties, .failovers, .failures, .floors, .forks, .gateways,
+                .lapses, .late, .readers, .reorders, .repeated, .restarts, .short, .stalls, .stores,
+            ], isRinging: true,
+            found: "a cache that trimmed itself was written what had been decided before"),
+        Seed(
             seed: 604_920, steps: 40, kind: .embedded,
             found: "who had come back was told to have left, since the feed was behind the store"),
         Seed(

@@ -40,9 +40,9 @@ final class ReplicaStore {
     /// The position or what is held has changed.
     func moved(_ stream: Stream) { writer.moved(stream) }
 
-    /// The cache has all changes above this one, if it still has those above `known`.
-    func hasChanges(from rev: Int, known: Int, of stream: Stream) {
-        writer.keep(.changesFrom(conversation: stream.id, rev: rev, known: known), of: stream)
+    /// The cache has all changes above this one.
+    func hasChanges(from rev: Int, of stream: Stream) {
+        writer.keep(.changesFrom(conversation: stream.id, rev: rev), of: stream)
     }
 
     /// The conversation begins in the cache with nothing held.

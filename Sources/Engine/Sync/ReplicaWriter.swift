@@ -104,8 +104,7 @@ struct ReplicaWriter {
         let newest = max(head.rev, stream.state?.head.rev ?? 0)
         stream.replica?.copy.begin(asOf: newest)
         guard newest > head.rev else { return }
-        keep(
-            .changesFrom(conversation: stream.id, rev: newest, known: head.rev), of: stream)
+        keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
 
     /// The stream skips the changes up to `head`. What the cache holds becomes outdated: it is only
@@ -116,8 +115,7 @@ struct ReplicaWriter {
         stream.replica?.copy.begin(asOf: newest)
         keep(.jump(conversation: stream.id, record, head: head), of: stream)
         guard newest > head.rev else { return }
-        keep(
-            .changesFrom(conversation: stream.id, rev: newest, known: head.rev), of: stream)
+        keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
     }
 
     // MARK: - The file

@@ -199,7 +199,7 @@ extension Sync {
         guard stream.mark(at: until.rev) == until.mark,
             let from = stream.replica?.copy.settleBackfill()
         else { return stream.replica?.copy.stopBackfill() ?? () }
-        store.hasChanges(from: from, known: copy.changesFrom, of: stream)
+        store.hasChanges(from: from, of: stream)
     }
 
     /// A requested range of messages.

@@ -254,7 +254,7 @@ final class Sync {
             stream.begin(loaded, seen: cached.seen, after: questions.last)
             let from = cached.changesFrom(at: loaded.head.rev)
             if from < cached.changesFrom {
-                store.hasChanges(from: from, known: cached.changesFrom, of: stream)
+                store.hasChanges(from: from, of: stream)
                 cached.changesFrom = from
             }
             stream.replica?.adopt(cached)

@@ -83,7 +83,7 @@ import Wire
         #expect(
             batch() == [
                 .begin(MachineSamples.record(), head: MachineSamples.head(10)),
-                .changesFrom(conversation: "c1", rev: 12, known: 10),
+                .changesFrom(conversation: "c1", rev: 12),
             ])
         // The same gap, until the file has taken something.
         #expect(writer.detach(stream, at: Self.now.adding(2000)) == Self.now)
