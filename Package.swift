@@ -71,6 +71,7 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLinux"),
         .target(name: "CRelease", cSettings: stated("BUILD_VERSION", "BUILD_COMMIT")),
+        .target(name: "CScripts", exclude: ["lua", "sql"]),
         // Without pkg-config: it would say -D_FILE_OFFSET_BITS, which is a matter of the compiler.
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "CPostgres", providers: [.apt(["libpq-dev"])]),
@@ -88,7 +89,7 @@ let package = Package(
         // MARK: the shell: what owns threads, files and sockets
         core("Crypto", ["CCrypto", "Chat", "JSON"]),
         core("SQLite", linux: ["CSQLite"]),
-        core("Postgres", ["CPostgres", "JSON"]),
+        core("Postgres", ["CPostgres", "CScripts", "JSON"]),
         core("Cache", ["SQLite", "Ports", "Wire", "Chat", "JSON"]),
         core("SocketLoop", ["CWebSockets"]),
         core("WebSockets", ["SocketLoop", "CWebSockets", "Ports", "Wire", "JSON"]),
@@ -96,7 +97,7 @@ let package = Package(
             "Upstream",
             [
                 "Cache", "SQLite", "Postgres", "Crypto", "Rules", "Ports", "Wire", "Chat", "JSON",
-                "CHiredis",
+                "CHiredis", "CScripts",
             ]),
         core("Configuration", ["Postgres", "Upstream", "Crypto", "Engine", "Rules", "Ports"]),
         core(

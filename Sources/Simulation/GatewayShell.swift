@@ -88,8 +88,10 @@ final class GatewayShell {
 
     /// The cache trims on its own what one trim has left, between two turns.
     func tidy(_ gateway: Gateway) throws(Violation) {
-        guard let conversation = gateway.toTidy, let engine = gateway.engine else { return }
-        gateway.toTidy = nil
+        defer { gateway.toTidy = nil }
+        guard let conversation = gateway.toTidy, let engine = gateway.engine,
+            gateway.store.entries[conversation] != nil
+        else { return }
         run.say("gateway \(gateway.place) trims \(conversation)")
         try write([.trim(conversation: conversation)], gateway)
         engine.trimmed(

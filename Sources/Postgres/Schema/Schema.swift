@@ -1,5 +1,7 @@
-/// The SQL of a log in Postgres: one readable file that may be applied again and again. The source
-/// is split by topic; operators print, read and apply one text.
+import CScripts
+
+/// The SQL of a log in Postgres: one readable text that may be applied again and again. Its parts
+/// are files by topic, in `Sources/CScripts/sql`; operators print, read and apply one text.
 package struct Schema: Sendable, Hashable {
     /// The version that this program installs; it also works with the next one.
     package static let version = 1
@@ -25,14 +27,7 @@ package struct Schema: Sendable, Hashable {
 
     /// The statements of the transaction.
     package var statements: String {
-        let parts = [
-            Self.opening, Self.installing, Self.beginning, Self.tables, Self.values, Self.limits,
-            Self.objects, Self.locking, Self.messageWrites, Self.recordWrites,
-            Self.applicationRecords, Self.applicationMessages, Self.pages, Self.gatewayReads,
-            Self.gatewayLists, Self.gatewayWrites, Self.gatewaySignals, Self.gatewayTrimming,
-            Self.closing,
-        ]
-        return (parts.joined(separator: "\n\n") + "\n")
+        Self.files.map(Self.file).joined(separator: "\n")
             .replacing("{stable}", with: "stable " + Self.safely)
             .replacing("{volatile}", with: "volatile " + Self.safely)
             .replacing("{schema}", with: Self.quoted(name))
@@ -45,7 +40,21 @@ package struct Schema: Sendable, Hashable {
 
     /// Two who install, or go up, at a time come one after the other.
     var installationLock: String {
-        Self.installing.replacing("{schema_text}", with: Self.literal(name))
+        Self.file("installing").replacing("{schema_text}", with: Self.literal(name))
+    }
+
+    /// The parts of the text, in their order.
+    private static let files = [
+        "opening", "installing", "tables", "values", "objects", "locking", "message_writes",
+        "record_writes", "application_records", "application_messages", "pages", "gateway_reads",
+        "gateway_lists", "gateway_writes", "gateway_signals", "gateway_trimming", "closing",
+    ]
+
+    private static func file(_ name: String) -> String {
+        guard let text = embedded_text("sql/\(name).sql") else {
+            preconditionFailure("no file sql/\(name).sql")
+        }
+        return String(cString: text)
     }
 
     /// The names of what applications call, as an array.

@@ -1,0 +1,125 @@
+-- Appends messages, each with id, given (whether its author gave the id), author and
+-- content: all of them or none, and each once, however often it is sent. Ids of messages
+-- that are gone are known for so many milliseconds.
+create or replace function {schema}.append_messages(
+  c {schema}.conversations, p_messages json, p_retain_ids bigint)
+  returns json language plpgsql {volatile} as $$
+declare
+  entry json;
+  n integer := 0;
+  m messages;
+  gone trimmed;
+  hashes bytea[] := '{}';
+  again integer[] := '{}';
+  sent json[] := '{}';
+  earlier jsonb := '{}';
+  at integer;
+  present timestamptz :=
+    greatest(date_trunc('milliseconds', clock_timestamp()), c.activity);
+  first bigint := c.seq;
+begin
+  -- All is decided before the first is written.
+  for entry in select value from json_array_elements(p_messages) loop
+    n := n + 1;
+    hashes[n] := content_hash(entry -> 'content');
+    sent[n] := null;
+    again[n] := null;
+    continue when not coalesce((entry ->> 'given')::boolean, false);
+    select * into m from messages where conversation = c.id and id = entry ->> 'id';
+    if found then
+      if m.hash <> hashes[n] or m.author <> entry ->> 'author' then
+        return json_build_object('word', 'taken');
+      end if;
+      sent[n] := message_json(m);
+      continue;
+    end if;
+    select * into gone from trimmed
+      where conversation = c.id and id = entry ->> 'id' and seq < c.floor
+        and created_at >= present - p_retain_ids * interval '1 millisecond';
+    if found then
+      if gone.hash <> hashes[n] or gone.author <> entry ->> 'author' then
+        return json_build_object('word', 'taken');
+      end if;
+      sent[n] := trimmed_json(gone);
+      continue;
+    end if;
+    at := earlier -> (entry ->> 'id') -> 'n';
+    if at is null then
+      earlier := earlier || jsonb_build_object(
+        entry ->> 'id', jsonb_build_object('n', n, 'author', entry ->> 'author'));
+    elsif hashes[at] <> hashes[n]
+      or earlier -> (entry ->> 'id') ->> 'author' <> entry ->> 'author'
+    then
+      return json_build_object('word', 'taken');
+    else
+      again[n] := at;
+    end if;
+  end loop;
+
+  n := 0;
+  for entry in select value from json_array_elements(p_messages) loop
+    n := n + 1;
+    continue when sent[n] is not null;
+    if again[n] is not null then
+      sent[n] := sent[again[n]];
+      continue;
+    end if;
+    c.seq := c.seq + 1;
+    c.rev := c.rev + 1;
+    c.mark := new_mark();
+    insert into changes (conversation, rev, mark, slot, at)
+      values (c.id, c.rev, c.mark, c.seq, present);
+    insert into messages (
+        conversation, seq, rev, id, author, content, created_at, first_rev, hash)
+      values (
+        c.id, c.seq, c.rev, entry ->> 'id', entry ->> 'author', entry -> 'content',
+        present, c.rev, hashes[n])
+      returning * into m;
+    insert into authors (conversation, user_id, seq) values (c.id, m.author, m.seq)
+      on conflict (conversation, user_id) do update set seq = excluded.seq;
+    -- An id that was free again is not that of the older message any more.
+    delete from trimmed where conversation = c.id and id = m.id;
+    sent[n] := message_json(m);
+  end loop;
+  if c.seq > first then
+    update conversations
+      set seq = c.seq, rev = c.rev, mark = c.mark, last_seq = c.seq, activity = present
+      where id = c.id;
+    perform ring(c.id);
+  end if;
+  return json_build_object(
+    'word', 'done', 'head', head_json(c), 'new', c.seq - first,
+    'sent', array_to_json(sent));
+end
+$$;
+
+-- Gives a message another content, or makes a tombstone of it (no content).
+create or replace function {schema}.replace_message(
+  c {schema}.conversations, m {schema}.messages, p_content json)
+  returns {schema}.messages language plpgsql {volatile} as $$
+declare
+  present timestamptz :=
+    greatest(date_trunc('milliseconds', clock_timestamp()), m.created_at);
+  drawn text := new_mark();
+begin
+  insert into changes (conversation, rev, mark, slot, at)
+    values (c.id, c.rev + 1, drawn, m.seq, present);
+  if p_content is not null then m.edited_at := present; end if;
+  m.rev := c.rev + 1;
+  m.content := p_content;
+  m.deleted := p_content is null;
+  update messages
+    set rev = m.rev, content = m.content, edited_at = m.edited_at, deleted = m.deleted
+    where conversation = c.id and seq = m.seq;
+  if m.deleted and c.last_seq = m.seq then
+    select coalesce(max(seq), 0) into c.last_seq from (
+      select seq from messages
+      where conversation = c.id and seq < m.seq and seq >= c.floor and not deleted
+      order by seq desc limit 1) as newest;
+  end if;
+  update conversations
+    set rev = m.rev, mark = drawn, last_seq = c.last_seq where id = c.id;
+  perform ring(c.id);
+  return m;
+end
+$$;
