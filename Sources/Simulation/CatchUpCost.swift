@@ -15,7 +15,8 @@ import Wire
 ///   at the end of the log;
 /// - the parts and the newest page together are at most one more than the full pages that would
 ///   hold what the parts brought;
-/// - no mark is asked about more than twice, for a holder and for the gateway itself.
+/// - no mark is asked about more than twice, for a holder and for the gateway itself, and once more
+///   each time that the log was put back.
 struct CatchUpCost {
     /// Questions with this token or a lower one belong to an earlier feed or log.
     private var first: UInt64 = 0
@@ -80,7 +81,8 @@ struct CatchUpCost {
         switch (query.bare, answer) {
         case (.changes(_, _, .some, limit: 1, _), .changes):
             vouchings[query, default: 0] += 1
-            try require(vouchings[query, default: 0] <= 2, "asks once more about \(query)")
+            try require(
+                vouchings[query, default: 0] <= 2 + forks, "asks once more about \(query)")
         case (.changes(_, let since, nil, let limit, .some), .changes(let part)):
             try take(part, since, limit)
             // The gateway takes the feed's report for the end of this log.
