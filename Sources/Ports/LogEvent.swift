@@ -430,8 +430,8 @@ extension LogEvent {
                 .error, Self.told,
                 "The origin does not accept the gateway's user or password.",
                 remedy:
-                    "Correct upstream.redis.password_file, or user and password in "
-                    + "upstream.redis.url.")
+                    "Correct user and password in upstream.redis.url or upstream.postgres.url, "
+                    + "or upstream.redis.password_file.")
         case .originRightMissing:
             Row(
                 .error, Self.told,

@@ -45,7 +45,7 @@ package final class PostgresConnection {
     ///   - url: a URL or `key=value` words, as libpq accepts them.
     ///   - settings: more settings by libpq's names; they override the URL.
     ///   - isCancelled: polled every tenth of a second; true ends the attempt.
-    /// - Throws: `PostgresError.url`, `.unreachable`, `.deadline`.
+    /// - Throws: `PostgresError.url`, `.unreachable`, `.credentials`, `.full`, `.deadline`.
     package init(
         _ url: String, _ settings: [(String, String)] = [],
         until deadline: ContinuousClock.Instant, isCancelled: () -> Bool = { false }
@@ -59,6 +59,9 @@ package final class PostgresConnection {
                 detail: "libpq")
         }
         handle = made
+        // Only so does libpq give the SQLSTATE of a refused connection: within its text.
+        let usual = PQsetErrorVerbosity(made, PQERRORS_VERBOSE)
+        defer { PQsetErrorVerbosity(made, usual) }
         do throws(PostgresError) {
             try Self.finish(made, until: deadline, isCancelled)
         } catch {
@@ -129,13 +132,25 @@ package final class PostgresConnection {
 
     private static func refused(_ made: OpaquePointer) -> PostgresError {
         let text = PQerrorMessage(made).map { String(cString: $0) } ?? ""
-        // One line from the texts of libpq and the server, which name host, role and database.
+        // One line from the texts of libpq and the server, which name host, role and database, but
+        // not the place in the server's source.
         let words = text.split(whereSeparator: \.isNewline)
+            .filter { !$0.contains(/\.c:\d+$/) }
             .map { $0.drop(while: \.isWhitespace) }.joined(separator: "; ")
         let isURL = text.contains("invalid connection option") || text.contains("URI")
+        let state = text.firstMatch(of: /: +([0-9][0-9A-Z]{4}):/)?.1
         return PostgresError(
-            isURL ? .url : .unreachable, doing: "connect to", on: name(made),
+            isURL ? .url : code(of: state), doing: "connect to", on: name(made),
             seen: isURL ? "libpq does not take the URL" : words, detail: "libpq")
+    }
+
+    /// - Parameter state: the SQLSTATE with which the server refused; nil if none answered.
+    private static func code(of state: Substring?) -> PostgresError.Code {
+        switch state {
+        case "28000", "28P01": .credentials
+        case "53300": .full
+        default: .unreachable
+        }
     }
 
     private static func name(_ made: OpaquePointer) -> String {

@@ -8,6 +8,10 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case url
         /// No server answers, or it refuses us; libpq's text says which.
         case unreachable
+        /// The server does not accept the user or the password.
+        case credentials
+        /// The server has no connection left.
+        case full
         /// An answer did not come within the deadline.
         case deadline
         /// The connection was closed or broke.

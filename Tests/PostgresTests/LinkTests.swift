@@ -37,6 +37,26 @@ import Testing
         #expect(again.first?.text(0, 0) == "1")
     }
 
+    /// libpq gives the SQLSTATE of a refused connection in its text only.
+    @Test func aRefusedConnectionSaysWhatToCorrect() throws {
+        let connection = try connect()
+        _ = try connection.exchange(
+            [.init("create role limited login connection limit 0")], until: deadline)
+        func refusal(of user: String) throws -> PostgresError {
+            do {
+                _ = try PostgresConnection(server.url(user: user), until: deadline)
+            } catch {
+                return error
+            }
+            throw TestFailure("\(user) was let in")
+        }
+        let unknown = try refusal(of: "nobody")
+        #expect(unknown.code == .credentials)
+        #expect(unknown.description.contains("\"nobody\" does not exist"))
+        #expect(!unknown.description.contains(".c:"), "\(unknown)")
+        #expect(try refusal(of: "limited").code == .full)
+    }
+
     /// A connection on which the same statements fail again and again keeps one of each.
     @Test func whatFailsIsPreparedOnce() throws {
         let connection = try connect()

@@ -354,6 +354,8 @@ extension UpstreamNotice {
         let event: LogEvent =
             switch error.code {
             case .url, .unreachable, .deadline, .broken: .originUnreachable
+            case .credentials: .originPasswordRefused
+            case .full: .originFull
             case .refused: .originRefuses
             case .pooler: .originPoolerBetween
             case .standby: .originIsReplica
