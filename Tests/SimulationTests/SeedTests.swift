@@ -123,6 +123,13 @@ import Testing
             ], isRinging: true,
             found: "a cache that trimmed itself was written what had been decided before"),
         Seed(
+            seed: 303_469, steps: 28,
+            without: [
+                .damages, .drops, .duplicates, .failovers, .failures, .floors, .gateways, .lapses,
+                .late, .reorders, .repeated, .stores,
+            ],
+            found: "a branch that has what a holder saw was taken for the stream's"),
+        Seed(
             seed: 604_920, steps: 40, kind: .embedded,
             found: "who had come back was told to have left, since the feed was behind the store"),
         Seed(

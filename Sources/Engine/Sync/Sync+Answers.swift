@@ -14,7 +14,9 @@ extension Sync {
         case .heads(let subjects):
             for subject in subjects {
                 conclude(.compareHead, subject, generation, result.about(subject.stream.id)) {
-                    if hasLostItsEnd(subject, $0) {
+                    if case .heads(let heads, _) = $0,
+                        hasLostItsEnd(subject, heads[subject.stream.id.id])
+                    {
                         lostItsEnd(subject.stream)
                     } else {
                         concluded(.compareHead, subject, $0)
@@ -32,11 +34,14 @@ extension Sync {
                 took(page, for: run, subject)
             }
         case .proof(let subject, let proof):
-            proofs.judged(proof, subject, generation, result)
+            let stream = subject.stream
             guard case .success(.changes(let changes)) = result, subject.isCurrent,
-                streams.has(subject.stream), generation == subject.stream.replica?.generation
-            else { return }
-            compare(changes.head, subject.stream)
+                streams.has(stream), generation == stream.replica?.generation
+            else { return proofs.judged(proof, subject, generation, result) }
+            // It has what its holder saw, and may be another branch than the stream's.
+            if hasLostItsEnd(subject, changes.head) { return lostItsEnd(stream) }
+            proofs.judged(proof, subject, generation, result)
+            compare(changes.head, stream)
         case .last(let subject):
             subject.stream.entry.isAskingLast = false
             conclude(nil, subject, generation, result) {
@@ -50,11 +55,10 @@ extension Sync {
 
     /// Whether the log was rewound while its feed stayed up: its head is older than, or differs
     /// from, the newest change seen when it was asked. New changes would have known numbers.
-    private func hasLostItsEnd(_ subject: FetchQueue.Subject, _ answer: HistoryAnswer) -> Bool {
-        guard subject.stream.replica?.isLive == true, let seen = subject.seen,
-            case .heads(let heads, _) = answer,
-            let head = heads[subject.stream.id.id]
-        else { return false }
+    private func hasLostItsEnd(_ subject: FetchQueue.Subject, _ head: Head?) -> Bool {
+        guard subject.stream.replica?.isLive == true, let seen = subject.seen, let head else {
+            return false
+        }
         return head.epoch == seen.epoch
             && (head.rev < seen.rev || head.rev == seen.rev && head.mark != seen.mark)
     }
