@@ -54,7 +54,7 @@ run: release
 	@[ '$(ORIGIN)' != postgres ] || deploy/install-dependencies postgres
 	@DEMO_UPSTREAM='$(or $(ORIGIN),$(DEMO_UPSTREAM))' deploy/demo .build/release/gapless
 
-# What can be known without a socket, for whoever is changing something.
+# What can be checked without a socket, for somebody who changes the program.
 check: lint build
 	@deploy/install-dependencies check
 	@Tests/check

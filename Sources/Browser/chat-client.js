@@ -67,7 +67,7 @@ export class ChatClient {
    *   that say the same share one connection
    * @param {boolean} [options.unread]  `connection.unread` is what we have not read; of tabs that
    *   share a connection, all should say the same
-   * @param {boolean} [options.isShared]  false: this tab has a connection of its own all the same
+   * @param {boolean} [options.isShared]  false: this tab keeps a connection of its own
    * @param {MessageStore | null} [options.store]  keeps what was held over reloads
    * @param {*} [options.environment]  for tests, see `Connection`
    */

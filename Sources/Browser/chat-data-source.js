@@ -27,8 +27,8 @@ import { guarded } from './report.js';
  *
  * @typedef {object} ChatDataSourceDelegate
  * @property {(source: ChatDataSource, updateType: UpdateType) => void} chatDataSourceDidUpdate
- * @property {(reason: string, source: ChatDataSource) => void} [chatDataSourceDidEnd]  it is not
- *   followed any more, see `ending`
+ * @property {(reason: string, source: ChatDataSource) => void} [chatDataSourceDidEnd]  the source
+ *   no longer follows its conversation, see `ending`
  */
 
 /** How many messages are loaded at once. */

@@ -308,7 +308,7 @@ export class Connection {
     if (socket.readyState === 1) socket.onopen(new Event('open'));
   }
 
-  /** Finds out why a socket never opened, and says so, to whoever writes the page too. */
+  /** Finds out why a socket never opened, and says so, also to the author of the page. */
   async #explain() {
     if (this.#isExplained) return;
     const reason = await refusalOf(this.#url);

@@ -21,6 +21,6 @@ export function connectionOf({ user = null, isShared = true, ...options }) {
     return new Connection({ ...options, user });
   }
   const shared = new SharedConnection({ ...options, user });
-  // To whoever uses it there is no difference.
+  // Its caller sees no difference.
   return /** @type {Connection} */ (/** @type {unknown} */ (shared));
 }

@@ -43,7 +43,11 @@ export class ConversationLog {
   #joining = new WeakSet();
   /** @type {Heard | null} */
   #heard = null;
-  /** What is told with the next change of the phase. @type {((view: LogView) => Reason) | null} */
+  /**
+   * The reason that goes with the next change of the phase.
+   *
+   * @type {((view: LogView) => Reason) | null}
+   */
   #reasonOf = null;
 
   /**
@@ -289,7 +293,7 @@ export class ConversationLog {
       case 'unsubscribed':
         this.#forget();
         this.#subscription.end(event.reason ?? 'removed', event.reason === 'deleted'
-          ? 'This conversation was deleted.' : 'You take no part in this conversation any more.');
+          ? 'This conversation was deleted.' : 'You no longer take part in this conversation.');
         break;
       case 'typing':
         this.participants.typists.note(event.user, event.state);

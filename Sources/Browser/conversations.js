@@ -88,7 +88,7 @@ export class ConversationList {
     this.#connection = connection;
     this.#store = storeFor(store, connection);
     this.#isWhole = isWhole;
-    // Whoever reads `records` because they changed gets the new ones.
+    // A listener that reads `records` because they changed gets the new ones.
     this.changed.listen(() => { this.#sorted = null; });
   }
 

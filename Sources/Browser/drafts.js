@@ -177,8 +177,8 @@ export class Drafts {
   }
 
   /**
-   * Takes what tabs that are gone have left. A tab that is there holds the lock of its name, and so
-   * does whoever takes over what it left: nobody else does meanwhile.
+   * Takes what tabs that are gone have left. A tab that is there holds the lock of its name. The
+   * tab that takes over what it left holds that lock too, so that no other tab does meanwhile.
    *
    * @param {SharedConnection} tabs
    * @param {() => void} adopted

@@ -13,8 +13,8 @@ import { guarded } from './report.js';
 /**
  * Who is told. `historyDidChange`: the rows, the banner or a loading state are others.
  * `historyMoveTo`: the view should move to a message and not take that for scrolling; it sets
- * `isProgrammaticallyScrolling` while it does. `historyDidEnd`: it is not followed any more, see
- * `ending`.
+ * `isProgrammaticallyScrolling` while it does. `historyDidEnd`: the history no longer follows its
+ * conversation, see `ending`.
  *
  * @typedef {object} HistoryDelegate
  * @property {(history: History) => void} historyDidChange
@@ -278,8 +278,8 @@ export class History extends Face {
 
   /**
    * Scenario 5: the connection came back. What is new has a banner above it, and the first page of
-   * it is loaded; the rest comes by scrolling. Whoever was not at the end keeps the banner that
-   * there was: all that is new stands behind it.
+   * it is loaded; the rest comes by scrolling. A reader who was not at the end keeps the earlier
+   * banner: all that is new stands behind it.
    *
    * @param {boolean} isOther  whether the list began anew
    */

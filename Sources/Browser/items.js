@@ -18,16 +18,16 @@
  * @property {'gap'} kind
  * @property {string} key
  * @property {Gap} gap
- * @property {number} shownCount  0, or of a gap in which every place is shown all the same and may
- *   be outdated: how many
+ * @property {number} shownCount  0; or how many, if the list still shows every place of the gap,
+ *   perhaps outdated
  *
  * @typedef {MessageItem | DraftItem | GapItem} Item
  */
 
 /**
  * The list that a person sees: messages and gaps by place, then what is still being sent. Between
- * two messages that are not neighbours in the log there always is a gap: one in which messages are
- * shown all the same is there once for each hole between them.
+ * two messages that are not neighbours in the log there always is a gap. A gap in which the list
+ * still shows messages stands once for each hole between them.
  *
  * @param {object} of
  * @param {readonly {message: Message, isHeld: boolean}[]} of.values  oldest first

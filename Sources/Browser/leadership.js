@@ -20,7 +20,7 @@
 
 /**
  * Which of the tabs leads: the one that holds a lock. The browser hands the lock on when the leader
- * is gone; one that is there and does not answer loses it to whoever asks for it by force.
+ * is gone. A leader that does not answer loses the lock to the tab that takes it by force.
  */
 export class Leadership {
   #name;

@@ -115,7 +115,7 @@ function holeBelow(visible, missing, runs) {
 function holeAbove(visible, missing, runs) {
   const first = visible?.[0] ?? runs.first ?? 0;
   return missing.runs.find(([, high]) => high >= first)
-    // Whoever has scrolled over a hole to the newest end gets the rest too.
+    // A reader who has scrolled over a hole to the newest end gets the rest too.
     ?? missing.runs.findLast(([low]) => low > (runs.first ?? Infinity));
 }
 

@@ -23,8 +23,8 @@ import { guarded } from './report.js';
  *
  * @typedef {object} ManagedMessageListDelegate
  * @property {(deltas: MessageDelta[], news: ListNews) => void} managedMessageListDidChange
- * @property {(reason: string) => void} [managedMessageListDidEnd]  it is not followed any more, see
- *   `ending`
+ * @property {(reason: string) => void} [managedMessageListDidEnd]  the list no longer follows its
+ *   conversation, see `ending`
  */
 
 /**

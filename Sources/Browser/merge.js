@@ -38,7 +38,7 @@ export function merge(list, fetched) {
 /**
  * The list with changes applied. An update of something that is not there inserts it, since it may
  * come before the insert. A deleted message stays as a tombstone, which keeps its place known; a
- * deleted conversation goes, and so does what is `trimmed`: it is not in the list any more.
+ * deleted conversation leaves the list, and so does a `trimmed` message.
  *
  * @template {ListRecord} Item
  * @param {readonly (MessageDelta | ConversationDelta)[]} deltas

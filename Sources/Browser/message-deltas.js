@@ -26,9 +26,9 @@ export function messagesOf(items, conversation, user) {
 
 /**
  * What a list that showed `old` has to be told to show `now`. A message that left the list is
- * `trimmed`; one that was deleted in its conversation is `deleted`, and stays as a tombstone. One
- * that has an earlier value again, as its log lost the later one, leaves and comes: whoever merges
- * keeps the newest.
+ * `trimmed`; one that was deleted in its conversation is `deleted`, and stays as a tombstone. A
+ * message has an earlier value again when its log lost the later one. It leaves the list and comes
+ * back, because a merge keeps the newest value.
  *
  * @param {readonly ListMessage[]} old
  * @param {readonly ListMessage[]} now

@@ -33,7 +33,7 @@ export class MessageLog {
   generation = 0;
 
   #holder = new Holder();
-  /** A window that nobody refers to any more keeps nothing. @type {Set<WeakRef<MessageWindow>>} */
+  /** A window to which no reference is left keeps nothing. @type {Set<WeakRef<MessageWindow>>} */
   #windows = new Set();
   /** The newest change that this log has dropped: a page from before it proves nothing. */
   #givenUp = 0;

@@ -82,7 +82,7 @@ export class Pages {
   /** The window begins at another place: pages that are under way are not taken. */
   beginAnew() { this.#beginnings += 1; }
 
-  /** Nobody looks any more. */
+  /** No view looks at the window now. */
   forgetWishes() { this.#wishes.clear(); }
 
   /** Loads what was wished for while there was no session. */

@@ -16,7 +16,7 @@ export async function* phases(ask, read) {
     wake();
   };
   const reply = ask(take(true)).then(take(false));
-  // Whoever stops after a cached answer does not wait for the other, nor for its failure.
+  // A caller that stops after a cached answer waits neither for the other one nor for its failure.
   reply.catch(() => {});
   for (;;) {
     const news = new Promise((resolve) => { wake = () => resolve(undefined); });

@@ -47,7 +47,8 @@ import { Followed } from './followed.js';
  * @property {string} older  how `loadOlder` stands: `idle`, `busy`, or why it failed
  * @property {RequestError | null} olderError  with which it failed, and its code
  * @property {string | null} firstUnread  the first message that is not read, if it is here, by id
- * @property {string | null} ending  why it is not followed any more, for a person to read
+ * @property {string | null} ending  why the conversation is no longer followed, for a person to
+ *   read
  * @property {string | null} endingReason  in a word: `not_found`, `removed`, `deleted`, `forbidden`
  *
  * @typedef {object} ConversationActions

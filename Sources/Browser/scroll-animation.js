@@ -30,8 +30,8 @@ export function scrollDuration(distance, height, { speed = SPEED, longest = LONG
  *
  * @param {HTMLElement} element  the one that scrolls
  * @param {number} duration  milliseconds
- * @param {(share: number) => boolean} step  goes this share of what is left; false if there is
- *   nowhere to go any more
+ * @param {(share: number) => boolean} step  goes this share of what is left; false if nothing is
+ *   left
  * @returns {Promise<boolean>}  whether it got there
  */
 export async function animateScroll(element, duration, step) {

@@ -224,7 +224,7 @@ export class ScrollView {
    *
    * @param {{id: string, edge: Edge, inset: number}} aim
    * @param {number} share  1: all of it
-   * @returns {boolean}  false if the item is not in the list any more
+   * @returns {boolean}  false if the item is no longer in the list
    */
   #stepTo({ id, edge, inset }, share) {
     const index = this.#indices.get(id);

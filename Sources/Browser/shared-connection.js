@@ -270,7 +270,7 @@ export class SharedConnection {
    */
   refuses(method, params) { return refusalBeforeSending(method, params, this.#limits); }
 
-  /** Takes the lead from whoever has it: the next session is by way of this tab. */
+  /** Takes the lead from the leading tab: the next session is by way of this tab. */
   takeOver() {
     if (!this.#presence.isHeld) return;
     this.#resign();
@@ -415,7 +415,7 @@ export class SharedConnection {
       return;
     }
     if (isLater(/** @type {Term} */ (known), term) || this.#leading !== null) {
-      // Whoever leads without the lock learns of it.
+      // A tab that leads without the lock learns of it.
       this.#leading?.tell({ kind: 'lead' });
       return;
     }
@@ -504,7 +504,7 @@ export class SharedConnection {
   }
 
   /**
-   * To the leader, whoever that is.
+   * To the tab that leads now.
    *
    * @param {object} message
    */

@@ -74,7 +74,7 @@ export class Subscription {
     this.#ending = null;
     this.#phase = 'idle';
     this.#listening = [
-      // Whoever opened it because a session began must not have it asked for twice.
+      // A caller may have opened it because a session began: that must not ask for it twice.
       this.#connection.live.listen(() => {
         if (this.#session !== this.#connection.session) this.begin();
       }),
@@ -157,7 +157,7 @@ export class Subscription {
     if (error.retry === 'never') {
       const text = error.code === 'not_found'
         ? 'This conversation does not exist, or you take no part in it.' : error.message;
-      // Whoever writes an app and mistyped an id sees an empty list, and looks here.
+      // An app's author who mistyped an id sees an empty list, and looks here.
       console.warn(`gapless: subscribing to ${JSON.stringify(this.#conversation)}: ${error.code}: `
         + text);
       this.end(error.code, text);

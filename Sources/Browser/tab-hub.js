@@ -18,8 +18,8 @@
 /**
  * The one session of all tabs, at the tab that leads: their requests go out over it, each event
  * goes to all of them. A subscription is the session's, not the tab's: it ends with the last tab
- * that wants it, and one that is made again is a resync for whoever made it and nothing for the
- * others, since the gateway has said before its answer all that it had to say.
+ * that wants it. A tab that subscribes again resyncs, and the other tabs notice nothing: the
+ * gateway has sent them everything before its answer.
  */
 export class TabHub {
   /** @type {Map<string, {nonce: string, port: Port}>} */
@@ -54,7 +54,7 @@ export class TabHub {
     return { kind: 'state', session, state, user, upstream, limits };
   }
 
-  /** What is told of it to tabs that ask. */
+  /** The connection, of which tabs may ask. */
   get connection() { return this.#connection; }
 
   /**
@@ -132,7 +132,7 @@ export class TabHub {
     });
   }
 
-  /** Serves nobody any more. */
+  /** Stops serving the tabs. */
   close() {
     for (const stop of this.#listening) stop();
     this.#ports.clear();

@@ -7,7 +7,7 @@ import { isGiven, placeOf } from './place.js';
 /** @import { ListDelta } from './timeline.js' */
 
 /**
- * Where a page was asked from; undefined if the list does not know that any more.
+ * Where a page was asked from; undefined if the list no longer knows that.
  *
  * @param {number | string} anchor
  * @param {HeldList} list

@@ -121,7 +121,7 @@ export class Timeline {
 
   /**
    * Takes a page. It is ignored if it is of another conversation or an earlier generation, or was
-   * asked from a message that is not in the list any more.
+   * asked from a message that is no longer in the list.
    *
    * @param {Page} page
    * @param {Range} [visible]  what the view shows, to trim what is far from it: when the page goes

@@ -1,4 +1,4 @@
-/** Word of typing counts for this long; whoever goes on typing says so again before. */
+/** A typing notice counts for this long; a user who types on sends the next before that. */
 const LIFETIME = 5_000;
 const REPEAT = 3_000;
 const IDLE = 4_000;

@@ -174,8 +174,7 @@ final class FilePlace: Sendable {
         state.withLock { state in !isWrittenOver(&state) && !isLogCut(state.log) }
     }
 
-    /// - Throws: `CacheError` `foreign` if the file is not there any more, or not as this process
-    ///   left it.
+    /// - Throws: `CacheError` `foreign` if the file is gone, or not as this process left it.
     func check() throws(CacheError) { try check(among: nil) }
 
     /// Writes in one transaction of the connection that was adopted.

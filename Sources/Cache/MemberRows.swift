@@ -22,7 +22,7 @@ package final class MemberRows {
 
     package init(_ connection: Connection) throws(CacheError) {
         let columns = Self.columns
-        // What lies below the marker says nothing new: whoever has read all looks at no message.
+        // Messages below the marker change nothing: for a user who has read all, none is looked at.
         one = try connection.prepare(
             """
             SELECT \(columns),

@@ -90,8 +90,8 @@ package final class ReplicaCache {
     /// - Throws: `CacheError`, if it is not; after a failed checkpoint, until another one succeeds.
     package func probe() throws(CacheError) {
         try transaction { () throws(CacheError) in
-            // Sets the value that is already set: unlike an unchanged row, SQLite writes this all
-            // the same.
+            // Sets the value that is already set: unlike an unchanged row, SQLite still writes this
+            // one.
             try connection.execute("PRAGMA user_version = \(Schema.migrations.count)")
         }
         guard let failure = checkpoints.failure else { return }

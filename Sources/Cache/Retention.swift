@@ -30,7 +30,7 @@ package final class Trim {
 
     /// What was trimmed.
     package struct Outcome: Sendable, Hashable {
-        /// Nothing below this place is held any more.
+        /// The cache holds nothing below this place.
         package var floor: Int
         package var messages: Int
         /// The highest rev among the deleted messages: the cache alone can't answer a catch-up from

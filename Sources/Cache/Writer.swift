@@ -39,8 +39,8 @@ package struct WriterFigures: Sendable, Hashable {
     /// not undo much.
     @inlinable package static var batchLimit: Int { 2_000 }
 
-    /// The most bytes of a batch's values, since the commit writes them all: some milliseconds for
-    /// whoever waits for this batch or the next one. A larger job goes alone.
+    /// The most bytes of a batch's values, since the commit writes them all: a job waits some
+    /// milliseconds for its batch or for the one before. A larger job goes alone.
     @inlinable package static var batchBytes: Int { 256 << 10 }
 
     @usableFromInline struct Waiting {

@@ -118,7 +118,7 @@ extension Timeline {
 
     private mutating func noteEnds(of page: Page, _ proven: Coverage) {
         if !page.hasMore.before, let low = proven.first {
-            // Messages that the page is missing exist all the same.
+            // Messages that the page is missing still exist.
             floor = max(floor, min(low, page.gaps.first ?? .max))
         }
         if let head = page.head { end = max(end, head + 1) }

@@ -176,8 +176,8 @@ extension Timeline {
 
     /// One hole of a timeline.
     public struct Gap: Sendable, Hashable {
-        /// The indices of the messages that are shown in it all the same, and may be outdated;
-        /// mostly empty, and then its lower bound is the gap's position.
+        /// The indices of the messages that the timeline still shows in it, and that may be
+        /// outdated. Mostly empty: then the lower bound is the gap's position.
         public var items: Range<Int>
         /// Its places.
         public var places: Coverage.Run

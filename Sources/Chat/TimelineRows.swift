@@ -11,7 +11,7 @@ struct TimelineRows: Sendable {
         var newestBefore: Place?
         /// How many unread rows were above the older of the newest places before and after.
         var unreadBeyond = 0
-        /// The highest `rev` of a value that was held and is not any more.
+        /// The highest `rev` of a value that was held and no longer is.
         var givenUp = 0
     }
 

@@ -34,7 +34,7 @@ extension ClientSession {
         changeNext(id)
     }
 
-    /// Tries a change again that failed, or makes one in conflict all the same.
+    /// Tries a change again that failed, or makes one in spite of its conflict.
     package mutating func retryChange(_ change: String, of conversation: String) {
         let id = conversation.id
         conversations[id]?.queue.retry(change)

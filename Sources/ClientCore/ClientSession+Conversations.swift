@@ -243,7 +243,7 @@ extension ClientSession {
         if listing.isWanted { listing.subscribe(&effects) }
     }
 
-    /// The session is over: nothing is live, and what was under way is not any more.
+    /// The session is over: nothing is live, and nothing is under way.
     mutating func interruptAll() {
         listing.interrupt(&effects)
         for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
@@ -291,7 +291,7 @@ extension ClientSession {
 
     mutating func ended(_ id: ID, _ reason: UnsubscribeReason?) {
         guard conversations[id]?.phase == .live else { return }
-        // A page that is still under way is not of a subscription any more.
+        // A page that is still under way no longer belongs to a subscription.
         conversations[id]?.subscription += 1
         forget(id)
         let why = reason?.rawValue ?? "for a reason that this client does not know"

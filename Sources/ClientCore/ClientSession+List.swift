@@ -1,7 +1,7 @@
 import Chat
 import Wire
 
-/// The list of the user's conversations, as whoever runs the session asks for it.
+/// The list of the user's conversations, as the owner of the session asks for it.
 extension ClientSession {
     package var list: ConversationList { listing.list }
 

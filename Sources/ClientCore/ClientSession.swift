@@ -7,7 +7,7 @@ import Wire
 /// what is not sent yet, and decides everything but when time passes.
 ///
 /// Pure: no clock, no thread, no socket, so that a simulator can run the real one through any
-/// outage. Owned by one thread of whoever runs it.
+/// outage. One thread of its runner owns it.
 package struct ClientSession: Sendable {
     /// What may be set.
     package struct Options: Sendable {
@@ -27,7 +27,7 @@ package struct ClientSession: Sendable {
         package init(random: @escaping @Sendable () -> Double) { self.random = random }
     }
 
-    /// What whoever runs the session has to do, in order.
+    /// What the runner of the session has to do, in order.
     package enum Action: Sendable {
         /// Ask for credentials, and answer with `credentials` under this number. `isExpired`: the
         /// last token ran out.
@@ -41,9 +41,9 @@ package struct ClientSession: Sendable {
         /// The request that was made under this number is answered. The first of two answers is
         /// `isCached`.
         case answer(Int, isCached: Bool, Result<JSONObject, ClientError>)
-        /// Tell whoever subscribes to the conversation.
+        /// Tell the subscribers of the conversation.
         case tell(String, ConversationUpdate)
-        /// Tell whoever watches the list of conversations.
+        /// Tell the watchers of the list of conversations.
         case tellList(ConversationsUpdate)
         /// The connection's state is another.
         case state(ConnectionState)

@@ -9,7 +9,7 @@
 ///   another: what the client calls returns before anything that it leads to is said.
 /// - **Turns.** After some calls, at the latest when nothing more is ready, comes one
 ///   `turnEnded`, in which the client writes its store. What it calls then is done like all else.
-/// - **Jobs** run in the order in which they were posted, each once, whoever posts. A job that was
+/// - **Jobs** run in the order in which any threads posted them, each once. A job that was
 ///   posted on the loop runs after the present call has returned.
 /// - **Sockets.** Each `connect` has a number that was never used before. Of it come, in this
 ///   order: `opened` at most once, then whole texts in the order in which the peer sent them, then
@@ -33,7 +33,7 @@ public protocol ClientTransport: AnyObject, Sendable {
 
     /// Begins. Called once, before everything else.
     /// - Throws: What keeps it from working, such as an event loop that the system does not give.
-    ///   It is shown to whoever makes a client.
+    ///   The initializer of a client throws it on.
     func start(_ client: any ClientTransportDelegate, to endpoint: ClientEndpoint) throws
 
     /// Runs a job on the loop, soon. May be called on any thread.

@@ -84,8 +84,8 @@ struct Outbox: Sendable {
     /// The one under way will not be answered.
     mutating func interrupt() { underWay = nil }
 
-    /// What arrived is not a draft any more: one's own messages come back as events, often before
-    /// the answer.
+    /// A message that arrived is no longer a draft: one's own messages come back as events, often
+    /// before the answer.
     /// - Returns: whether there was any.
     mutating func confirm(_ messages: some Sequence<Message>) -> Bool {
         guard !drafts.isEmpty else { return false }

@@ -239,7 +239,7 @@ package struct Holder: Sendable {
     /// a long history does not fill the memory. The newest quarter of them stays, however much is
     /// looked at: that is where messages come, and nobody has had time yet to look at those.
     /// - Parameter kept: what somebody looks at.
-    /// - Returns: the places that are held no more; whoever shows them must be told.
+    /// - Returns: the places that are no longer held; the views that show them must be told.
     package mutating func trim(to limit: Int, keeping kept: Coverage) -> Coverage {
         // A quarter above it, so that this walk through all values is rare.
         guard held.count + shown.count > limit + limit / 4 else { return Coverage() }

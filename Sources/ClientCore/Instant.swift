@@ -1,7 +1,7 @@
 import Chat
 
-/// The present, as whoever runs a session reads it from the system and passes it in: the core has
-/// no clock of its own.
+/// The present. The runner of a session reads it from the system and passes it in: the core has no
+/// clock of its own.
 public struct Instant: Sendable, Hashable {
     /// Milliseconds on a clock that never goes back.
     public var monotonic: Int64

@@ -188,7 +188,7 @@ struct ListSubscription: Sendable {
         effects.act(.tellList(.open(isOpen)))
     }
 
-    /// The session is over: what was under way is not any more.
+    /// The session is over: nothing is under way.
     mutating func interrupt(_ effects: inout SessionEffects) {
         effects.clear(.watch)
         effects.clear(.walk)

@@ -4,9 +4,9 @@ import Wire
 /// What one view shows of a conversation that is subscribed to: a `Timeline`, kept by the updates
 /// of the subscription, with what is still being sent at its end.
 ///
-/// A plain value without clock or thread; whoever owns it (a list, a data source) asks for pages
-/// and carries out the steps that come out. It holds no more than the client does: what the client
-/// let go of is only shown from then on.
+/// A plain value without clock or thread. Its owner (a list, a data source) asks for pages and
+/// carries out the steps that come out. It holds no more than the client does: what the client let
+/// go of is only shown from then on.
 public struct MessageWindow: Sendable {
     /// What a view has to do.
     public struct Effect: Sendable {
@@ -258,7 +258,7 @@ public struct MessageWindow: Sendable {
         guard let (kind, generation) = asked[token] else { return }
         guard case .success(let frame) = result else { return asked[token] = nil }
         if !frame.isCached { asked[token] = nil }
-        // What was asked from a place that is not in the list any more becomes a run of its own.
+        // A page that was asked from a place that has left the list becomes a run of its own.
         let isLost = kind.anchor.map { !timeline.shows($0) } ?? false
         var page = Timeline.Page(
             isLost ? .around : kind, of: timeline.conversation, messages: frame.messages,

@@ -91,7 +91,7 @@ extension Configuration {
             problems.append(
                 .init(
                     .whole, key: "demo.enabled",
-                    "true, but listen.public is \(listen.public), and whoever reaches /demo can"
+                    "true, but listen.public is \(listen.public), and anybody who reaches /demo can"
                         + " kill gateways (a loopback address)"))
         }
         if !page.enabled {

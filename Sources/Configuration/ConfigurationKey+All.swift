@@ -45,7 +45,7 @@ extension ConfigurationKey {
     private static let auth: [ConfigurationKey] = [
         .init(
             "auth.mode", \.auth.mode, .choice,
-            "Who may connect. open: everybody, under the name that they give; jwt: whoever has a"
+            "Who may connect. open: everybody, under the name that they give; jwt: holders of a"
                 + " token. open is refused on an address that other machines can reach."),
         .init(
             "auth.allow_insecure", \.auth.allowInsecure, .flag,

@@ -89,7 +89,7 @@ extension ChatClient {
     // MARK: Writing
 
     /// Sends a message, at once or as soon as there is a session: it is kept until it has arrived
-    /// or was refused. Whoever is subscribed sees it as a draft, then as the message, under one id.
+    /// or was refused. Subscribers see it as a draft, then as the message, under one id.
     ///
     /// - Parameter id: The same for the same message, so that one that was sent before is not sent
     ///   again; left out, it is a new one.

@@ -34,7 +34,7 @@ public protocol ChatDataSourceDelegateProtocol: AnyObject {
     /// The items are others.
     func chatDataSourceDidUpdate(
         _ chatDataSource: any ChatDataSourceProtocol, updateType: UpdateType)
-    /// The conversation can't be followed any more, and why.
+    /// The source can no longer follow the conversation, for this reason.
     func chatDataSourceDidEnd(reason: Ending)
 }
 
@@ -130,7 +130,7 @@ public final class ChatDataSource: ChatDataSourceProtocol {
     /// The holes below the newest message: before which item, and how many messages are missing if
     /// that is known. Between two items that are no neighbours in the log there always is one.
     public var gaps: [Timeline.Gap] { feed.window.gaps }
-    /// Why the conversation can't be followed any more; nil while it can.
+    /// Why the source can no longer follow the conversation; nil while it can.
     public var ending: Ending? { feed.ending }
 
     /// The messages, oldest first.

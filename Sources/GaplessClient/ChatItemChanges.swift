@@ -14,7 +14,7 @@ public struct ChatItemChanges: Sendable, Hashable {
 
     /// Indices in the new array of what was not there.
     public var insertions: Set<Int> = []
-    /// Indices in the old array of what is not there any more.
+    /// Indices in the old array of what is gone.
     public var deletions: Set<Int> = []
     /// What stands at another index, ascending by the new one.
     public var moves: [Move] = []

@@ -74,7 +74,7 @@ final class ConversationFeed {
         guard let update = filter.map({ $0(update) }) ?? update else { return }
         var isRestored = false
         if case .live(false) = update, loads.underWay[.initial] != nil {
-            // A jump's answer does not come any more: what was there before it does.
+            // The answer to a jump will not come: show what was there before it.
             isRestored = giveUpJump()
         }
         let before = window
@@ -129,7 +129,7 @@ final class ConversationFeed {
 
     // MARK: What the view shows
 
-    /// The indices that the view shows; nil if it never said, or none of that is there any more.
+    /// The indices that the view shows; nil if it never said, or if all of that is gone.
     var visible: Range<Int>? {
         let count = window.timeline.count
         guard let seen else {
@@ -196,7 +196,8 @@ final class ConversationFeed {
     }
 
     /// Asks for what the view needs next, first in the direction in which it moves, as far as that
-    /// is near. What was asked for in vain is left out: a layout is no reason to ask again.
+    /// is near. It leaves out what an earlier request did not bring: a layout is no reason to ask
+    /// again.
     @discardableResult
     func loadNear(limit: Int) -> Bool {
         guard let visible, let places = places(of: visible) else { return false }

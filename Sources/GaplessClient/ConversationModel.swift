@@ -3,9 +3,9 @@ import ClientCore
 import Observation
 import Wire
 
-/// A conversation for SwiftUI, or for whoever else observes: its rows, holes among them, and
-/// what else a view shows. A view that reads a property is drawn again when that changes, and
-/// not when something else does.
+/// A conversation for SwiftUI, or for another observer: its rows, holes among them, and what else a
+/// view shows. A view that reads a property is drawn again when that changes, and not when
+/// something else does.
 ///
 ///     List(model.rows) { row in
 ///         switch row.content {
@@ -49,7 +49,7 @@ public final class ConversationModel {
     public private(set) var edits: [Change] = []
     /// The conversation's own record, as far as it is known.
     public private(set) var record: Conversation?
-    /// Why the conversation can't be followed any more; nil while it can.
+    /// Why the model can no longer follow the conversation; nil while it can.
     public private(set) var ending: Ending?
 
     @ObservationIgnored private let list: ManagedMessageList

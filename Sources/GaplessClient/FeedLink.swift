@@ -61,7 +61,8 @@ final class LiveFollowing: Following {
         self.number = number
         task = Task { [weak self] in
             for await update in updates {
-                // One that was on its way when the view left is not for whoever comes back.
+                // An update that was on its way when the view left is not for a view that comes
+                // back.
                 guard self?.task != nil else { return }
                 take(update)
             }

@@ -9,7 +9,7 @@ public protocol HistoryDelegate: AnyObject {
     /// The view should move to a message, and not take that for scrolling: set
     /// `isProgrammaticallyScrolling` while it does.
     func history(_ history: History, moveTo message: String, highlight: Bool)
-    /// The conversation can't be followed any more, and why.
+    /// The history can no longer follow the conversation, for this reason.
     func historyDidEnd(reason: Ending)
 }
 
@@ -97,7 +97,7 @@ public final class History {
     /// Whether there are older messages, and newer ones that are not here, be it behind the end or
     /// in a gap.
     public var hasMore: Timeline.HasMore { feed.window.hasMore }
-    /// Why the conversation can't be followed any more; nil while it can.
+    /// Why the history can no longer follow the conversation; nil while it can.
     public var ending: Ending? { feed.ending }
     /// Where something is being loaded.
     public var loading: Loading {

@@ -34,7 +34,7 @@ struct Listeners {
         conversations[conversation.id]?.values.map(\.limit).max()
     }
 
-    /// - Returns: whether nobody listens to the conversation any more.
+    /// - Returns: whether the conversation has no listener left.
     mutating func remove(_ number: Int, of conversation: String) -> Bool {
         let id = conversation.id
         conversations[id]?[number] = nil
@@ -89,7 +89,7 @@ struct Listeners {
         states[number] = queue
     }
 
-    /// - Returns: whether nobody listens to the list any more.
+    /// - Returns: whether the list has no listener left.
     mutating func removeList(_ number: Int) -> Bool {
         lists[number] = nil
         return lists.isEmpty

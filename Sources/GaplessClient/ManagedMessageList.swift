@@ -10,7 +10,7 @@ public protocol ManagedMessageListDelegate: AnyObject {
     ///
     /// There are none where only the gaps are others.
     func managedMessageListDidChange(messageDeltas: [MessageDelta])
-    /// The conversation can't be followed any more, and why.
+    /// The list can no longer follow the conversation, for this reason.
     func managedMessageListDidEnd(reason: Ending)
 }
 
@@ -87,7 +87,7 @@ public final class ManagedMessageList {
     /// end or in a gap.
     public var hasMore: Timeline.HasMore { feed.window.hasMore }
 
-    /// Why the list can't follow the conversation any more; nil while it can. `online`, after
+    /// Why the list can no longer follow the conversation; nil while it can. `online`, after
     /// `offline`, tries again.
     public var ending: Ending? { feed.ending }
 
@@ -234,8 +234,9 @@ extension [Timeline.Changes] {
 }
 
 extension Message {
-    /// What a list that showed another value of it has to be told. One that has an earlier value
-    /// again, as its log lost the later one, leaves and comes: whoever merges keeps the newest.
+    /// What a list that showed another value of it has to be told. A message has an earlier value
+    /// again when its log lost the later one. It leaves the list and comes back, because a merge
+    /// keeps the newest value.
     fileprivate func deltas(from old: Message) -> [MessageDelta] {
         if let rev, let was = old.rev, rev < was {
             return [

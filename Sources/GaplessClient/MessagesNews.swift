@@ -9,7 +9,7 @@ public struct MessagesNews: Sendable {
     /// What is missing now, oldest first, and which messages of the list lie in it: they may be
     /// outdated. Between two messages that are no neighbours in the log there always is one.
     public var gaps: [Timeline.Gap]
-    /// Why the conversation can't be followed any more: then this was the last call.
+    /// Why the list can no longer follow the conversation: then this was the last call.
     public var ending: Ending?
 }
 

@@ -44,7 +44,7 @@ struct PageLoads {
         return (place == .initial, request.load)
     }
 
-    /// No answer comes any more.
+    /// No answer will come.
     mutating func dropUnderWay() { underWay = [:] }
 
     // MARK: What brought nothing

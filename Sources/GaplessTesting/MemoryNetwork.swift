@@ -11,8 +11,8 @@ import Synchronization
 /// waits until a test lets that time pass, by `advance`. Everything that its clients and its peer
 /// say to each other happens on one queue, one after the other.
 ///
-/// `TestGateway` is a gateway on such a network. Whoever wants to speak for the gateway themselves,
-/// frame by frame, gives a `MemoryPeer`.
+/// `TestGateway` is a gateway on such a network. To speak for the gateway frame by frame, give a
+/// `MemoryPeer`.
 public final class MemoryNetwork: @unchecked Sendable {
     private let queue = DispatchQueue(label: "gapless.memory")
     private let key = DispatchSpecificKey<Bool>()
@@ -102,7 +102,7 @@ public final class MemoryNetwork: @unchecked Sendable {
         }
     }
 
-    /// - Returns: false if no alarm is due any more; then the time is `end`.
+    /// - Returns: false if no further alarm is due; then the time is `end`.
     private func ringNext(until end: Int64) async -> Bool {
         await settle()
         return await onQueue { network in

@@ -221,9 +221,9 @@ private final class Service {
         driver.renewDoor()
     }
 
-    /// The cache's coverage can't be trusted any more. A new process begins with an empty cache,
-    /// and clients come back to it with what they hold; the exit code makes the supervisor start
-    /// it.
+    /// The gateway can no longer trust the cache's coverage. A new process begins with an empty
+    /// cache, and clients come back to it with what they hold; the exit code makes the supervisor
+    /// start it.
     private func cacheIsDamaged() {
         do {
             log.say(.cacheDamaged, ["put_aside": try driver.cache.store.quarantine()])

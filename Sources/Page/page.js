@@ -35,7 +35,7 @@ function gatewayAddress() {
   return address.href;
 }
 
-/** Who an address with a token says that we are: whoever uses the page already is asked first. */
+/** Who an address with a token says that we are. The page asks its present user first. */
 async function givenIdentity() {
   const given = takeGivenToken();
   if (given === null) return null;

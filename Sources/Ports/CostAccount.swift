@@ -12,15 +12,15 @@ package struct ThreadUsage: Sendable, Hashable {
 }
 
 /// Judges what pieces of work on one thread cost. On busy cores most of those that seem long have
-/// only lost the core for a while, which is not the fault of whoever asked for them. So a piece
-/// costs the time for which the thread ran; but all of its time if the thread waited meanwhile,
-/// because a wait for the disk is part of the work.
+/// only lost the core for a while, which is not the fault of the user who asked for them. So a
+/// piece costs the time for which the thread ran; but all of its time if the thread waited
+/// meanwhile, because a wait for the disk is part of the work.
 ///
 /// To ask the kernel takes about a microsecond, some percent of a short piece. So it is asked for
 /// pieces that seemed long, and for a second after one at the begin of each stretch of work and
 /// behind its short pieces, but not more often than each `step`; the first such piece in a while
 /// costs all of its time. What short pieces ran since it was asked is not known, but no more than a
-/// step is taken off for it: whoever asks for much pays for it, within a step, however long the
+/// step is taken off for it: a user who asks for much pays for it, within a step, however long the
 /// pieces before have waited for their core. Instants are on any steady clock.
 package struct CostAccount {
     /// The usage at an instant before the piece.

@@ -1,6 +1,6 @@
 /// FNV-1a, a hash of 64 bits that is the same in every process, on every machine and in every
-/// version: clients hold some of these hashes. It is no protection against chosen input: whoever
-/// wants to finds two inputs with one hash.
+/// version: clients hold some of these hashes. It is no protection against chosen input: an
+/// attacker easily finds two inputs with one hash.
 extension Sequence<UInt8> {
     /// The hash of the bytes.
     /// - Parameter start: the hash of what comes before them.

@@ -176,7 +176,7 @@ extension Payer {
         return least
     }
 
-    /// Removes the pieces that need not be done any more, in order of arrival. If there are any,
+    /// Removes the pieces that are no longer needed, in order of arrival. If there are any,
     /// the users' past costs are forgotten.
     /// - Complexity: O(n), and O(n log n) if there was any.
     package mutating func removeAll(where isOver: (Element) -> Bool) -> [Element] {

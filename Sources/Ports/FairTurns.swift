@@ -5,7 +5,7 @@
 /// 2. The lowest start has the next turn; among equal ones the one that has waited longest.
 /// 3. A turn ends at its start plus its cost. Cost found out later is charged then, and moves a key
 ///    that is waiting already.
-/// 4. When no key waits any more, all past costs are forgotten.
+/// 4. When no key is left waiting, all past costs are forgotten.
 ///
 /// So a newcomer waits for at most one turn of each other key, and of two keys that both wait,
 /// neither gets more than the other by more than one turn of each. Deficit round robin guarantees

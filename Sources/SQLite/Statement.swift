@@ -66,7 +66,7 @@ import CSQLite
     ) throws(CacheError) {
         try value.withUnsafeBufferPointer { bytes throws(CacheError) in
             check(gapless_sqlite_lend_blob(handle, index, bytes.baseAddress, Int32(bytes.count)))
-            // Nothing is left of an address that means nothing any more.
+            // SQLite must not keep an address that is no longer valid.
             defer { check(sqlite3_bind_null(handle, index)) }
             try body()
         }

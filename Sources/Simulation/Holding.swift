@@ -109,7 +109,7 @@ struct Holding {
         breaks += 1
     }
 
-    /// The subscription ended, and nothing held counts any more.
+    /// The subscription ended, and nothing that was held still counts.
     mutating func end() {
         unsubscribe()
         forget()

@@ -4,8 +4,7 @@ import JSON
 import Ports
 import Wire
 
-/// A backend with random writes, drawn from the seed. How one is carried out is up to whoever has
-/// the origin.
+/// A backend with random writes, drawn from the seed. The owner of the origin carries them out.
 protocol BackendWorkload: AnyObject {
     var run: Run { get }
     var origin: Origin { get }

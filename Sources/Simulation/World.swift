@@ -203,7 +203,7 @@ package final class World {
         )
     }
 
-    /// Whether nothing is in flight any more.
+    /// Whether nothing is left in flight.
     var isQuiet: Bool {
         feed.count == 0 && engine.nextRelease == nil && process.turns?.isIdle != false
             && late.isEmpty

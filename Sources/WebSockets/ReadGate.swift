@@ -4,7 +4,7 @@ import Wire
 struct ReadGate {
     /// Backpressure: the peer does not take what was sent, so nothing more is read from it.
     var isPaused = false
-    /// Whoever serves the connection does not want to hear it for now.
+    /// The server behind the connection does not want to hear it for now.
     var isUnwanted = false
     /// When the connection is read again, after it sent too much that is free of charge.
     var restEnd: Deadlines.Tick?

@@ -1,6 +1,6 @@
 import Ports
 
-/// How much input of large reads one turn of the loop processes, and whose. Whoever sends much
+/// How much input of large reads one turn of the loop processes, and whose. A peer that sends much
 /// waits for the next turns, so that a small request waits for one of them and not for all.
 ///
 /// Those who wait take turns by the bytes that were processed for them: owners first, then the

@@ -18,7 +18,7 @@ package protocol ServerDelegate: AnyObject {
     /// A blocked socket has taken all its bytes.
     func writable(_ socket: SocketID)
 
-    /// The connection is closed. Called once for each `connected`, whoever closed it.
+    /// The connection is closed. Called once for each `connected`, whichever end closed it.
     func closed(_ socket: SocketID)
 
     /// Decides whether to accept a request, after its head and before its body.

@@ -1,4 +1,4 @@
-/// What is told of a request that was refused: in the journal, and in the log.
+/// What the journal and the log say of a request that was refused.
 extension Request {
     /// What a request is about, without what it says.
     package struct Outline: Sendable, Hashable {

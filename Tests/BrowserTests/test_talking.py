@@ -33,7 +33,7 @@ class TalkingTests(BrowserTestCase):
         alice.page.get_by_role("button", name="Hide").press("Enter")
         expect(alice.messages).to_have_count(3)
         expect(fold.get_by_role("button", name="Show")).to_be_focused()
-        # Whoever goes to one of them by a quote sees it.
+        # A person who goes to one of them by a quote sees it.
         alice.page.locator("button.quote").click()
         expect(alice.page.locator('.message[data-seq="3"]')).to_be_focused()
         expect(alice.messages).to_have_count(6)
@@ -204,7 +204,7 @@ class TalkingTests(BrowserTestCase):
         alice.say("Before")
         bob.expect_messages(["Before"])
         self.gateway.call("DELETE", path(self.room, "participants", "bob"))
-        expect(bob.notice).to_have_text("You take no part in this conversation any more.")
+        expect(bob.notice).to_have_text("You no longer take part in this conversation.")
         expect(bob.box).to_be_disabled()
         expect(bob.messages).to_have_count(0)
         expect(bob.entry(self.room)).to_have_count(0)

@@ -84,7 +84,7 @@ import Wire
     }
 
     /// A window that shows all of what a holder has, and a holder that lets go of some of it.
-    @Test func whoeverListensAgainHasAGapWhereTheClientLetGo() {
+    @Test func aListenerThatComesBackHasAGapWhereTheClientLetGo() {
         var holder = holder(1...20)
         var window = MessageWindow(conversation: "c", reader: "alice")
         _ = window.take(.began(ConversationUpdate.Snapshot(holder)))
@@ -96,7 +96,7 @@ import Wire
     }
 
     /// A window that opened on an empty log, and shows a message of one's own that is not held.
-    @Test func whoeverIsToldInShortTakesNoPlaceWithoutItsMessage() {
+    @Test func aListenerThatIsToldInShortTakesNoPlaceWithoutItsMessage() {
         let empty = Head(epoch: "e", seq: 0, rev: 1, mark: "x")
         var window = MessageWindow(conversation: "c", reader: "alice")
         let nothing = Holder(Have(head: empty, asOf: 1, runs: []), values: [], record: nil)

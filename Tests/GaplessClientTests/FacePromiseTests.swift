@@ -99,7 +99,7 @@ import TestSupport
         #expect(list.gaps.map(\.places) == [Coverage.Run(201, 1_000)])
     }
 
-    @Test func withoutSubscribeNewMessagesWhatAnOutageMissedComesAllTheSame() throws {
+    @Test func withoutSubscribeNewMessagesWhatAnOutageMissedStillComes() throws {
         let client = try client(100)
         let list = list(client)
         list.subscribeNewMessages = false

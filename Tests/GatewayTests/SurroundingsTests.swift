@@ -74,7 +74,7 @@ extension LiveGateway {
             try early.request("sendMessage", ["conversation": "ops", "id": "m2", "body": "b"])
             try Data("0".utf8).write(to: file)
             #expect(jumped(2))
-            // Whoever was there stays, whoever comes is let in.
+            // The early client stays, and a late one is let in.
             let late = try client()
             try late.request("sendMessage", ["conversation": "ops", "id": "m3", "body": "b"])
             #expect(!early.connection.hasEnded)
@@ -86,7 +86,7 @@ extension LiveGateway {
             #expect(try gateway.health().json["status"] == "ok")
         }
 
-        @Test func withoutDescriptorsWhoeverIsThereIsServedAndHealthAnswers() throws {
+        @Test func withoutDescriptorsPresentClientsAreServedAndHealthAnswers() throws {
             let gateway = try GatewayProcess(starts: false)
             gateway.launcher = ["sh", "-c", "ulimit -n 160; exec \"$@\"", "sh"]
             try gateway.start()

@@ -31,7 +31,7 @@ class Control:
         await asyncio.start_server(self._serve, host, int(port), limit=HEAD_LIMIT)
 
     def changed(self):
-        """Something stands otherwise: whoever listens is told."""
+        """Something stands otherwise: tells the listeners."""
         asyncio.get_running_loop().create_task(self._tell())
 
     async def _tell(self):
@@ -57,8 +57,8 @@ class Control:
             await writer.drain()
         except (OSError, ValueError, asyncio.TimeoutError, asyncio.IncompleteReadError,
                 asyncio.LimitOverrunError, asyncio.CancelledError):
-            # Whoever does not finish a request, or leaves, gets no answer; nor is there one when
-            # everything stops.
+            # A client that does not finish a request, or leaves, gets no answer; nor is there one
+            # when everything stops.
             pass
         finally:
             writer.close()

@@ -24,7 +24,7 @@ class Program:
 
     def __init__(self, name, arguments, is_ready, note, executable=None, output=None, user=None):
         """`is_ready` is an asynchronous question, `note` takes each line of news for people, `user`
-        is who it runs as (`None` is whoever runs this)."""
+        is who it runs as (`None`: the user who runs this)."""
         self.name = name
         self.arguments = [str(argument) for argument in arguments]
         self.executable = executable
@@ -97,7 +97,7 @@ class Program:
             if self.state == "running":
                 self.note(f"{self.name} is gone ({describe(status)})")
             self.state = "dead"
-            # Whoever kills it from elsewhere sees the same.
+            # A process that was killed from elsewhere is treated the same.
             if self.away_until == 0.0:
                 self.away_until = time.monotonic() + AWAY
             while self.away_until is None or time.monotonic() < self.away_until:

@@ -31,8 +31,8 @@ local created, places = tonumber(times[1]) or updated, tonumber(times[3]) or 0
 local after = newest(log)
 advance(log, '0', mark)
 log.record, log.activity = log.rev, math.max(updated, log.activity)
--- Whoever leaves or joins has read what they wrote themselves, and no more. Of a log of
--- an earlier version that is not known of all.
+-- A user who leaves or joins has read what they wrote themselves, and no more. In a log of an
+-- earlier version that is not known of every user.
 local function unread(users)
   local names = {}
   for n, user in ipairs(users) do names[n] = '\t' .. user end
@@ -50,7 +50,7 @@ if mends == '1' then
   if log.tag then redis.call('HSET', MEMBERS, '\t\ttag', log.tag) end
 end
 local stamp, rows, joins = int(updated), {}, {}
--- First, since whoever leaves may come back with the same call.
+-- First, since a user who leaves may come back with the same call.
 inParts(ARGV, given + 4 * tonumber(written) + 1, #ARGV, function(users)
   redis.call('HDEL', MEMBERS, unpack(users))
   unread(users)

@@ -174,8 +174,8 @@ begin
 end
 $$;
 
--- Somebody saw a change that this log may have lost. A change whose mark is not kept any
--- more is no reason: who saw it is behind, and the log is sound.
+-- Somebody saw a change that this log may have lost. A change whose mark is no longer kept is no
+-- reason: who saw it is behind, and the log is sound.
 create or replace function {schema}.write_disowning(
   c {schema}.conversations, p_operation json)
   returns json language plpgsql {volatile} as $$

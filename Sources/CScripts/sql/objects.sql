@@ -91,7 +91,7 @@ begin
 end
 $$;
 
--- What is left of a message that is not kept any more: as of its insertion.
+-- What is left of a message that is no longer kept: as of its insertion.
 create or replace function {schema}.trimmed_json(t {schema}.trimmed)
   returns json language plpgsql {stable} as $$
 begin

@@ -4,7 +4,7 @@
 -- psql --set ON_ERROR_STOP=1 --file FILE. It may be applied again at any time: tables that
 -- are there stay as they are, functions are replaced by the same ones.
 --
--- Whoever applies it owns everything in it. No extension and no superuser is needed.
+-- The role that applies it owns everything in it. No extension and no superuser is needed.
 set local client_min_messages = warning;
 -- Who waits for a lock lets nobody else have it: not for long.
 set local lock_timeout = '1s';

@@ -37,7 +37,7 @@ create table if not exists {schema}.conversations (
   rev bigint not null default 0,         -- the newest change
   mark text collate "C" not null default '',  -- of that change
   floor bigint not null default 1,       -- the oldest message that is kept
-  base bigint not null default 0,        -- the last change whose mark is not kept any more
+  base bigint not null default 0,        -- the last change whose mark is no longer kept
   record_rev bigint not null default 0,  -- the newest change of slot 0
   last_seq bigint not null default 0,    -- the newest message that is not deleted, or 0
   activity timestamptz not null,         -- no message after it is older

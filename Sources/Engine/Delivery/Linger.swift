@@ -5,7 +5,7 @@
 /// Where the last fan-out took long and had several messages, the first of the next ones waits
 /// until as many are there, and then as long as more are on their heels; at most an eighth of the
 /// time that the last one took, and a millisecond. Two fan-outs of which one followed the other at
-/// once count as one. Where such waits are in vain, they become rare.
+/// once count as one. Where such waits bring no message, they become rare.
 ///
 /// One conversation's state. `Pacing` owns it and says when it begins and ends.
 struct Linger {
@@ -39,7 +39,7 @@ struct Linger {
     private static let least = Duration.microseconds(100)
     /// When as many have come as expected, it waits for this long whether more do: one more turn.
     private static let heels = Duration.microseconds(20)
-    /// After `mostVain` waits in vain in a row, one in `rare` is tried.
+    /// After `mostVain` waits in a row that brought no message, one in `rare` is tried.
     private static let (mostVain, rare) = (8, 32)
 
     /// Whether it waits.

@@ -7,8 +7,8 @@
 ///
 /// In addition, a conversation with something to send waits while another message of it is on its
 /// way to the log, whatever `Limits.pacing` is, so that one write carries both. It waits for one
-/// answer of the log, at most a millisecond. After a wait in vain (a slow disk, say) no
-/// conversation waits for a while.
+/// answer of the log, at most a millisecond. After a wait that brought no message (a slow disk,
+/// say), no conversation waits for a while.
 ///
 /// A crowd whose fan-outs carry several messages waits for more of them as well: `Linger`.
 ///
@@ -39,7 +39,7 @@ package struct Pacing {
         /// It rests only to have more messages.
         fileprivate var linger = Linger()
 
-        /// The awaited message arrived, or none is awaited any more: ends that wait.
+        /// The awaited message arrived, or is no longer awaited: ends that wait.
         mutating func noteArrival() {
             guard isAwaiting else { return }
             isAwaiting = false
@@ -100,7 +100,7 @@ package struct Pacing {
     private static let least = Duration.microseconds(200)
     /// How long a stream waits for a message on its way to the log.
     private static let patience = Duration.milliseconds(1)
-    /// How long no stream waits after one has waited in vain.
+    /// How long no stream waits after a wait that brought no message.
     private static let doubt = Duration.milliseconds(100)
 
     init(_ limits: Limits) {
@@ -239,7 +239,7 @@ package struct Pacing {
         return due + rested
     }
 
-    /// A stream that was held is released: whether its wait was in vain.
+    /// A stream that was held is released: notes whether its wait brought a message.
     private mutating func noteEnd(_ stream: Stream) {
         stream.pace.endLingersRest()
         if stream.pace.linger.end(with: stream.outgoing.batch.deltas.count) {

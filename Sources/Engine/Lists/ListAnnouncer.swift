@@ -285,7 +285,7 @@ final class ListAnnouncer {
         tellLeft(conversation, lists.noteTold(conversation.id, of: users))
     }
 
-    /// There is no such conversation any more.
+    /// The conversation no longer exists.
     /// - Parameter participants: as far as they are known.
     /// - Returns: users whose lists showed it, who are still to be notified.
     func vanished(_ conversation: ID, _ participants: [String]) -> [String] {

@@ -61,7 +61,7 @@ struct ListWatch {
             .map { $0.isDue || !event.shows($0.head) } ?? true
     }
 
-    /// Drops held events about conversations that an answer does not have any more. Sent behind it,
+    /// Drops held events about conversations that an answer no longer has. Sent behind the answer,
     /// an event from before it would bring them back.
     /// - Parameter heads: the answer's conversations; none if the client no longer watches.
     /// - Returns: whether there were any.

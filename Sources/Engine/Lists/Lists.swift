@@ -85,7 +85,7 @@ final class Lists {
         for conversation in follower.conversations { streams[conversation]?.entry.listed -= 1 }
     }
 
-    /// There is no such conversation any more.
+    /// The conversation no longer exists.
     /// - Returns: the users whose lists showed it.
     func forget(_ conversation: ID) -> [String] {
         let shown = followers.values.filter { $0.shows(conversation) }.map(\.user)
@@ -96,7 +96,7 @@ final class Lists {
         return shown
     }
 
-    /// The list has no watchers any more.
+    /// The list has no watchers left.
     private func forget(_ follower: ListFollower, isNeeded: (Stream) -> Bool) {
         let user = follower.user.id
         for id in follower.conversations {

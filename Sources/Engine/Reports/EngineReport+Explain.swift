@@ -56,7 +56,7 @@ private struct ExplainWalk {
     var id: String?
     var readers: [SessionID: Explanation.Reader] = [:]
     private var watching: [Watching] = []
-    /// When there was any subscriber, whoever the question is about.
+    /// When there was any subscriber; the question may be about another user.
     private var watched: [Range<Journal.Serial>] = []
     private var tokens: Set<UInt64> = []
     private var verbs: [UInt64: Journal.Verb] = [:]

@@ -32,7 +32,7 @@ package struct Overview: Sendable {
 }
 
 extension EngineReport {
-    /// Looks at everything in memory. `news` counts from the last call, whoever made it.
+    /// Looks at everything in memory. `news` counts from the last call of any caller.
     /// - Parameter limit: how many conversations and readers to list.
     /// - Complexity: O(streams + sessions)
     package func overview(_ limit: Int) -> Overview {

@@ -63,8 +63,8 @@ extension EngineReport {
         sessions.values.reduce(into: totalsWithoutSessions) { $0.add($1) }
     }
 
-    /// Subscriptions whose session is closing or gone: nothing ends them any more, so that there
-    /// must be none.
+    /// Subscriptions whose session is closing or gone. There must be none, since nothing would ever
+    /// end them.
     /// - Complexity: O(subscriptions)
     package var strandedSubscriptions: Int {
         streams.values.reduce(0) { count, stream in

@@ -12,7 +12,7 @@ package enum Fate: String, Sendable, Hashable, CaseIterable {
     case notParticipant = "not_participant"
     case notConnected = "not_connected"
 
-    /// In plain words, for whoever investigates a message.
+    /// In plain words, for an operator who investigates a message.
     package var meaning: String {
         switch self {
         case .unknown: "the journal does not know it, and the origin has none or could not be asked"

@@ -73,7 +73,7 @@ final class Questions {
     /// The purpose of the question; nil if its answer is not awaited.
     subscript(_ number: UInt64) -> Purpose? { open[number] }
 
-    /// The question was answered, or its answer is not awaited any more.
+    /// The question was answered, or its answer is no longer awaited.
     @discardableResult
     func close(_ number: UInt64) -> Purpose? { open.removeValue(forKey: number) }
 

@@ -239,7 +239,7 @@ extension RequestDesk {
         }
     }
 
-    /// Why no client may do this, whoever it is; nil if they may.
+    /// Why no client at all may do this; nil if clients may.
     private func refusal(of operation: Operation) -> RequestError? {
         if case .send(_, let messages) = operation {
             guard limits.clients.sends else { return ClientPolicy.noSending }

@@ -185,7 +185,7 @@ final class RequestDesk {
             && replica.copy.changesFrom <= rev
     }
 
-    /// Concludes a read that need not look at the cache: nobody awaits it any more; or backpressure
+    /// Concludes a read that need not look at the cache: no request awaits it now; or backpressure
     /// postpones its request; or the answer is in memory.
     /// - Returns: whether it did.
     func concludeWithoutReading(_ token: UInt64) -> Bool {

@@ -11,7 +11,7 @@ final class Connections {
     enum Step {
         /// A subscription to this conversation was answered: requests held behind it go on.
         case answered(Session, ID)
-        /// The session is closed and has no subscriptions any more.
+        /// The session is closed and has no subscriptions left.
         case left(Session)
     }
 

@@ -5,8 +5,8 @@ import Wire
 /// The latest changes of one conversation in memory, so that clients that were away for a moment
 /// resume without a read of the file. It gives the same answer as the store, or none.
 ///
-/// Owned by its stream; whoever appends bounds its size. Message ids are kept beside the changes,
-/// because an answer names the ends of the runs then held.
+/// Its stream owns it; the code that appends bounds its size. Message ids are kept beside the
+/// changes, because an answer names the ends of the runs then held.
 package struct RecentChanges {
     private struct Change {
         /// The log's head after the change.

@@ -215,7 +215,7 @@ struct FetchesInFlight {
     /// The slots have come, or will not.
     mutating func end(_ run: Coverage.Run) { places.remove(run.low, run.high) }
 
-    /// Nothing that was asked counts any more.
+    /// Drops everything that was asked.
     mutating func forget() {
         steps = []
         places = Coverage()

@@ -133,7 +133,7 @@ struct ReplicaCopy {
         runsAsOf = max(changesFrom, cached.runs.map(\.asOf).max() ?? 0)
     }
 
-    /// Nothing is held any more; changes above `rev` are kept from now on.
+    /// Drops everything that is held; keeps changes above `rev` from now on.
     mutating func begin(asOf rev: Int) {
         beginnings += 1
         trimmedAt = nil

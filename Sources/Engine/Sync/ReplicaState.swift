@@ -52,7 +52,7 @@ extension Replica {
     enum Finding: Equatable {
         /// Nothing new, or nothing that is awaited.
         case nothing
-        /// There is no such log any more.
+        /// The log no longer exists.
         case vanished
         /// Another log has the name, or may have: nobody can rule it out.
         case replaced(Head, ResetReason)

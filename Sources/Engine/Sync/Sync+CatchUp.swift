@@ -7,7 +7,7 @@ import Wire
 /// the changes above the position until they join what the feed has brought meanwhile. Live changes
 /// lie on top and never move the point that is read from.
 extension Sync {
-    /// The head of the log; nil if there is no such log any more.
+    /// The head of the log; nil if the log no longer exists.
     func headCompared(_ stream: Stream, _ head: Head?) {
         guard let state = stream.state,
             let finding = stream.replica?.compared(
@@ -220,7 +220,7 @@ extension Sync {
         guard replica.isConfirmed, proved.rev >= least else { return }
         let messages = page.messages.filter { run.contains($0.seq) && $0.seq >= page.head.floor }
         guard let lowest = messages.map(\.seq).min() else {
-            // Nothing of it exists any more; unless the floor explains that, it is asked again.
+            // No message of the run is left; unless the floor explains that, it is asked again.
             if !isKnown || run.high >= page.head.floor { fetcher.fallBack(stream) }
             return
         }

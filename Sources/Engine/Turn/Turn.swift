@@ -25,7 +25,7 @@ extension Turn {
     /// An order of the engine to others, other than reading the cache.
     package enum Effect: Sendable {
         /// Store this in the cache in one transaction, before anything that follows; answered by
-        /// `stored`. Skip it if nobody awaits it any more, since an earlier one failed.
+        /// `stored`. Skip it if nobody still awaits it, since an earlier one failed.
         case store(token: UInt64, [StoreWrite])
         case upstream(UpstreamCall)
     }

@@ -35,7 +35,7 @@ package protocol TurnEffects {
     /// slow read begins before that.
     func beginSlow(_ read: CacheRead) throws(Failure)
 
-    /// The read was answered, with or without the cache, or nobody awaits it any more.
+    /// The read was answered, with or without the cache, or nobody still awaits it.
     /// - Parameter sessions: are above the soft limit and must be written before the next read: one
     ///   turn can read more than a socket takes.
     func finished(_ read: CacheRead, flush sessions: [Session]) throws(Failure)

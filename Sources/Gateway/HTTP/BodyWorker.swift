@@ -59,6 +59,6 @@ final class BodyWorker: Sendable {
         }
     }
 
-    /// Returns when nothing is under way any more. Nothing is asked of it meanwhile.
+    /// Returns when nothing is left under way. Meanwhile the caller asks nothing of it.
     func stop() { queue.sync {} }
 }

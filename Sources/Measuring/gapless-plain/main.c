@@ -1,7 +1,7 @@
 /* What the cache could cost at the least: the statements that the gateway's own code ran, with the
  * same values on the same tables, by plain C. It decides nothing: what to do was written down while
  * the gateway's code did it (the target `Recorder`). What a statement gives is copied out, as
- * whoever answers with it must. Says how many nanoseconds each measured span took, one a line. */
+ * a gateway's answer must. Says how many nanoseconds each measured span took, one a line. */
 #include "../Recorder/include/recorder.h"
 #include <pthread.h>
 #include <sqlite3.h>

@@ -11,7 +11,7 @@ function takeEarly() {
 }
 
 /**
- * Milliseconds after which the socket is not taken any more: half of what the gateway waits for
+ * Milliseconds after which the page no longer takes the socket: half of what the gateway waits for
  * `connect` by default (`limits.connect_timeout`). One that it closes as too late can't come back.
  */
 const PATIENCE = 5_000;

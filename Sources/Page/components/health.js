@@ -85,7 +85,7 @@ function originTrouble(upstream) {
 
 /** How things stand, for everything on the page that says so. */
 export class Health {
-  /** Something else is wrong, or nothing any more. @type {Signal<void>} */
+  /** Something else is wrong, or nothing is wrong now. @type {Signal<void>} */
   changed = new Signal();
 
   #connection;
@@ -97,7 +97,7 @@ export class Health {
   /** @param {Connection} connection */
   constructor(connection) {
     this.#connection = connection;
-    // Without a network a gateway on this machine can be had all the same.
+    // Without a network the page can still reach a gateway on this machine.
     this.#isOffline = !navigator.onLine && !loopback.test(location.hostname);
     const note = (/** @type {boolean} */ isOffline) => () => {
       this.#isOffline = isOffline;

@@ -17,7 +17,7 @@ export async function keepForOffline() {
     }
     await serviceWorker.register(/** @type {string} */ (address()), { updateViaCache: 'none' });
   } catch {
-    // A browser that keeps nothing, as in a private window, shows the page all the same.
+    // A browser that keeps nothing, as in a private window, still shows the page.
   }
 }
 

@@ -3,8 +3,8 @@
  * `deploy/bundle-page` puts two constants above this: VERSION, which changes with the page, and
  * FILES, what the page consists of.
  *
- * Whoever has a network gets the page as it is now: it is always asked for, and only what is named
- * after its content is taken from here without asking. So no old page outlives an upgrade.
+ * With a network a browser gets the page as it is now: the worker always asks for it. Only what is
+ * named after its content is taken from here without asking. So no old page outlives an upgrade.
  */
 
 /* global VERSION, FILES */

@@ -96,7 +96,7 @@ export class Strip {
     if (!head || head.seq < head.floor) return;
     const hadFocus = document.activeElement === this.element;
     await this.#onShow(placeAt(head, share));
-    // Whoever goes by keys goes on by keys.
+    // A person who goes by keys goes on by keys.
     if (hadFocus) this.element.focus({ preventScroll: true });
   }
 }

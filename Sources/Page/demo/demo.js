@@ -249,7 +249,7 @@ async function start() {
     draw();
   };
   stream.onerror = () => { middle.trouble = 'The demonstration does not answer: was it stopped?'; };
-  // For whoever looks at it from the console, and for its tests.
+  // For a person at the console, and for its tests.
   Object.assign(window, {
     demonstration: {
       ledger: () => people?.alice.ledger(state?.origin.head ?? null),

@@ -17,8 +17,8 @@
  */
 
 /**
- * Counts place by place. Whoever is not connected, or hears that there may be more, has that said
- * by a banner, and everything above what they were told is declared by it.
+ * Counts place by place. A person who is not connected, or hears that there may be more, sees a
+ * banner. That banner declares everything above what they were told.
  *
  * @param {object} of
  * @param {Have | null} of.have

@@ -35,8 +35,8 @@ package final class Embedded: Upstream {
     ///   - tail: the messages at which a log's tail is folded.
     ///   - pace: how its writer goes about its jobs.
     ///   - clock: the time of day.
-    ///   - onWritable: called on the writer's queue with the error when the file can't be written
-    ///     any more, and with nil when it can be written again.
+    ///   - onWritable: called on the writer's queue with the error when the file can no longer be
+    ///     written, and with nil when it can be written again.
     /// - Throws: `CacheError`, if the file can't be opened.
     package init(
         _ store: Store, bytes: Int = .max, limits: LogLimits = LogLimits(),

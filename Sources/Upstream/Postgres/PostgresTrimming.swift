@@ -3,8 +3,8 @@ import JSON
 import Synchronization
 
 /// Trims what `upstream.postgres.retain`, `retain_ids` and `retain_marks` don't keep, in small
-/// transactions, by one gateway at a time. If they keep everything, old entries of the lists' logs
-/// are trimmed all the same: each user who joins or leaves a conversation adds one.
+/// transactions, by one gateway at a time. If they keep everything, it still trims old entries of
+/// the lists' logs: each user who joins or leaves a conversation adds one.
 final class PostgresTrimming: Sendable {
     /// Pauses: after a trim that found nothing more, with `retain` or `retain_marks` set and
     /// without; and between two transactions.

@@ -278,7 +278,7 @@ final class PostgresWorker: @unchecked Sendable {
     }
 
     /// The server refused the task; nothing of it was executed, unless a commit was in flight.
-    /// - Throws: `PostgresError`, if the connection can't be used any more.
+    /// - Throws: `PostgresError`, if the connection can no longer be used.
     private func refused(
         _ task: PostgresPool.Task, _ refusal: PostgresResult.Refusal, _ session: PostgresSession
     ) throws(PostgresError) {

@@ -268,7 +268,7 @@ final class CommandLink: @unchecked Sendable {
         if !job.isGivenUp, replies.contains(where: { $0.errorCode == "NOSCRIPT" }) {
             return repeatWithScripts(job, session)
         }
-        // A master that became a replica: what it refused was not done, and the rest is in vain.
+        // A master that became a replica: it did not do what it refused, and would refuse the rest.
         if replies.contains(where: { $0.errorCode == "READONLY" }) { rejection = .noMaster }
         answered(job)
     }

@@ -19,7 +19,7 @@ extension Redis {
             let count = result.flatMap { replies in
                 self.scripts.read(replies[0], .listed, "of a user").map { _ in replies[0].int ?? 0 }
             }
-            // Whoever waits behind it counts too, and may not fail.
+            // A creation that waits behind it counts too, and may not fail.
             if case .failure = count { self.creations.wake(user) }
             do throws(RequestError) {
                 let count = try count.get()
@@ -122,7 +122,7 @@ extension Redis {
             guard case .failure(.conversationTaken) = result else {
                 return self.finish(call, result)
             }
-            // Looked up as the server API, which sees it whoever takes part; the participants are
+            // Looked up as the server API, which sees every conversation; the participants are
             // compared below.
             let viewer = Call(caller: .server, token: call.token)
             self.view(id, for: viewer, naming: nil) { result in

@@ -14,7 +14,7 @@ extension RedisHistory {
         let known = request.limit > 0 ? rosters.roster(of: id) : nil
         if known != nil { return read(id, request, known, then: answer) }
         wholeLists.enter { [self] over in
-            // Whoever waited while another one read all of it reads a page.
+            // A request that waited while another one read all of it reads a page.
             let known = request.limit > 0 ? rosters.roster(of: id) : nil
             read(id, request, known) { result in
                 answer(result)

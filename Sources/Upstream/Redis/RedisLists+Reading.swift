@@ -100,8 +100,8 @@ extension RedisLists {
     }
 
     /// Checks that the list is the one that the log of departures names, and that it is complete. A
-    /// list of an earlier version, or one without its log, gets a tag on the way; if that fails, it
-    /// is answered all the same.
+    /// list of an earlier version, or one without its log, gets a tag on the way; if that fails,
+    /// the list is answered anyway.
     private func compare(
         _ listed: ListedEntries, _ roster: RedisScripts.Answer, of user: String,
         knowing token: ListPlaceToken?, then: @escaping @Sendable (Agreement) -> Void
@@ -175,7 +175,7 @@ extension RedisLists {
     }
 
     /// The log of departures, as read. A missing one is created; if that fails, the list is read
-    /// all the same, and its token is of no use.
+    /// anyway, and its token is of no use.
     private func open(
         _ roster: RedisScripts.Answer, _ print: [UInt8], of user: String,
         then: @escaping @Sendable (OpenList) -> Void

@@ -445,7 +445,7 @@ test('as many are asked for as a gateway gives at once, whatever an app says', a
   }
 });
 
-test('with subscribeNewMessages off what an outage missed comes all the same', async () => {
+test('with subscribeNewMessages off what an outage missed still comes', async () => {
   const log = new FakeLog(10);
   const { list, places, ...played } = await managed(log, { subscribeNewMessages: false });
   await outage(played, () => say(log, 2));

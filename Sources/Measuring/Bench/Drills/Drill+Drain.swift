@@ -41,7 +41,7 @@ private final class DrainRun {
     /// By client, the slot that it was given.
     private var slots: [Int: Nanoseconds] = [:]
     private var toldTwice = 0
-    /// All attempts to connect, whoever answered; and by client the latest.
+    /// All attempts to connect, answered by either gateway; and by client the latest.
     private var tries: [Nanoseconds] = []
     private var lastTry: [Nanoseconds]
     /// The attempts that the successor answered: the gateway that drains refuses all.

@@ -171,7 +171,7 @@ struct GreedyRequests {
     }
 
     private static let counts = [1, 100, 4000]
-    /// Made once, as the bodies are. 4,000 people are refused for their number, whoever they are.
+    /// Made once, as the bodies are. The gateway refuses 4,000 people for their number alone.
     private static let crowd = list("q10000-", counts[2])
     /// At most as many as there is room for.
     private static let joining = counts.map { list("joins-", min(900, $0)) }
