@@ -102,7 +102,7 @@ class ChatPage:
         bar.click(position={"x": box["width"] * share, "y": box["height"] / 2})
 
     def lose_network(self):
-        """The device has no network any more, and the browser says so."""
+        """The device loses its network, and the browser says so."""
         self.page.context.set_offline(True)
         # On a machine without any it would not: there it never had one.
         self.page.evaluate("dispatchEvent(new Event('offline'))")

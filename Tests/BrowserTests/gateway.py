@@ -21,9 +21,9 @@ API_KEY = "key-of-the-browser-tests"
 PATIENCE = 30
 
 
-#: Where `free_port` looks: below the ports that the kernel gives to whoever asks for any. One of
-#: those could go to a proxy or an outgoing connection before the server that was meant to have it
-#: listens; a proxy that got the port of its own target then connects to itself without end.
+#: Where `free_port` looks: below the ports that the kernel gives to a process that asks for any.
+#: One of those could go to a proxy or an outgoing connection before the server that was meant to
+#: have it listens; a proxy that got the port of its own target then connects to itself without end.
 PORTS = range(16000, 32000)
 _given = set()
 
@@ -104,7 +104,7 @@ class Gateway:
         return self.process.wait(PATIENCE)
 
     def suspend(self):
-        """Its sockets stay open and nothing answers any more."""
+        """Its sockets stay open, and it stops answering."""
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self):

@@ -70,7 +70,7 @@ class LiveOrigin {
   marks = [];
   /** The values of each place, oldest first. */
   values = [[]];
-  /** Whether that is all there is: nobody writes any more. */
+  /** Whether that is all there is: the writers are done. */
   isSettled = false;
   rev = 0;
   #waiting = [];

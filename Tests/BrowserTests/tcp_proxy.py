@@ -44,14 +44,14 @@ class TCPProxy:
         self._reads.set()
 
     def cut(self):
-        """Ends all connections; whoever comes back is let in."""
+        """Ends all connections; it lets in clients that come back."""
         for end in self._sockets[1:]:
             _end(end)
 
     def close(self):
         """Ends all connections and threads."""
         self.go_on()
-        # The listener first: its thread then adds nothing to the two lists any more.
+        # The listener first: then its thread adds nothing more to the two lists.
         _end(self._listener)
         self._threads[0].join()
         for end in self._sockets:
@@ -102,7 +102,7 @@ def _carry(source, sink, reads, note=lambda piece: None):
 
 
 def _end(end):
-    """Wakes whoever waits for this socket; it is closed when nobody uses it any more."""
+    """Wakes the threads that wait for this socket; it is closed when the last one leaves it."""
     try:
         end.shutdown(socket.SHUT_RDWR)
     except OSError:

@@ -146,7 +146,7 @@ class ExampleTests(ExampleTestCase):
         expect(page.get_by_role("status")).to_contain_text(
             f"is {other} in its listen.allowed_origins?")
         self.assertTrue(any(text.startswith("gapless: the gateway at") for text in self.complaints))
-        # And whoever runs the gateway, by a warning.
+        # And the gateway's operator, by a warning.
         lines = [line for line in self.gateway.log.read_text().splitlines()
                  if "event=websocket_refused" in line and other in line]
         self.assertIn("List the page's origin in listen.allowed_origins", lines[0].replace("\\", ""))

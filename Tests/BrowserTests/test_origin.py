@@ -123,7 +123,7 @@ class OriginTests(BrowserTestCase):
         type(self).way = TCPProxy(f"127.0.0.1:{self.redis.port}", port)
         alice.expect_live()
         alice.expect_last("Missed 3000")
-        # No row waits for a gateway that has caught up: all of it comes to whoever reads back.
+        # No row waits for a gateway that has caught up: all of it comes to a user who reads back.
         self.assertEqual([], alice.walk(-1, 3060)["missing"])
         expect(alice.gaps).to_have_count(0)
         self.assertEqual(0, self.gateway.health()["sync"]["openGaps"])

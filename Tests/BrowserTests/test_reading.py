@@ -69,7 +69,7 @@ class ReadingTests(BrowserTestCase):
         expect(alice.page.locator(".divider[data-unread]")).to_be_in_viewport()
         expect(alice.message("Line 201")).to_be_in_viewport()
         missed = alice.page.locator(".missed")
-        # What is seen is not counted any more, there and in the list.
+        # The banner and the list no longer count a message that was seen.
         badge = alice.badge(self.room)
         expect(badge).not_to_have_text("500")
         expect(missed).to_contain_text(re.compile(r"^4\d\d unread messages"))
@@ -85,7 +85,7 @@ class ReadingTests(BrowserTestCase):
         read = 700 - int(missed.locator("span").text_content().split()[0])
         self.assertLessEqual(read, last)
         self.assertGreater(read, 200)
-        # And all that is not counted any more was marked read, and nothing else.
+        # And every message that they no longer count was marked read, and no other.
         self.wait_read_by("alice", read)
         self.picture(alice, "unread-500")
         # At the end one has seen the end, and not what is between.

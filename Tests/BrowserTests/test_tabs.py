@@ -10,7 +10,7 @@ from test_examples import PATIENCE, ExampleTestCase
 #: How many sockets there are is asked of the gateway.
 SOCKETS = "gapless_connections"
 
-#: A page that does nothing any more, for longer than the others wait for it.
+#: A page that hangs for longer than the others wait for it.
 HANG = """() => setTimeout(() => {
   const end = Date.now() + 14000;
   while (Date.now() < end);

@@ -48,7 +48,7 @@ async ({ direction, step, newest, patience }) => {
     if (isOver()) break;
     if (now - progressAt > patience) throw new Error(`nothing came after ${seen.size} messages`);
     const { top, bottom, height } = scroller.getBoundingClientRect();
-    // Whoever reads waits until there is something to read where the last step has led.
+    // A reader waits until there is something to read where the last step has led.
     const drawn = [...scroller.querySelectorAll('.beginning, .rows > *')]
       .map((each) => each.getBoundingClientRect());
     if (direction < 0
@@ -58,7 +58,7 @@ async ({ direction, step, newest, patience }) => {
       followed = null;
       continue;
     }
-    // Whoever reads on waits for what is missing instead of scrolling over it.
+    // A reader waits for what is missing instead of scrolling over it.
     const left = Math.min(step, ...[...scroller.querySelectorAll('.gap')].map((gap) => {
       const bounds = gap.getBoundingClientRect();
       return Math.max(0, direction > 0 ? bounds.bottom - bottom : top - bounds.top);

@@ -36,7 +36,7 @@ import Testing
                 }
             }
         }
-        // What somebody else brings in is noticed all the same.
+        // It still notices what somebody else brings in.
         file.seekToEndOfFile()
         file.write(Data("another".utf8))
         #expect(throws: CacheError.self) { try place.check() }

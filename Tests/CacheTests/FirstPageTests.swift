@@ -3,7 +3,7 @@ import Foundation
 import SQLite
 import Testing
 
-/// Files whose first page says nothing any more, or never said that they are ours.
+/// Files whose first page is lost, or never said that they are ours.
 @Suite struct FirstPageTests {
     private let scratch: Scratch
 

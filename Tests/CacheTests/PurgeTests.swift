@@ -43,7 +43,7 @@ import Testing
         #expect(try count("conversation") == Purge.removedLimit)
         #expect(try count("member") == Purge.removedLimit)
         let list = try ConversationRows(connection).list()
-        #expect(list.floor == 3, "a list read before that can't be brought up to date any more")
+        #expect(list.floor == 3, "a list read before that can no longer be brought up to date")
     }
 
     @Test func messagesGoInPiecesAndAreCounted() throws {

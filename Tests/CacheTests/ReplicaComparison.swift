@@ -115,7 +115,7 @@ struct ReplicaComparison {
         let newest = log.head.seq
         let low = Int.random(in: 0...newest, using: &world.origin.random)
         let high = Int.random(in: low...newest, using: &world.origin.random)
-        // Whoever was there until the catch-up began is as far as the position.
+        // A client that was there until the catch-up began is as far as the position.
         let asOf =
             Bool.random(using: &world.origin.random)
             ? log.head.rev : Int.random(in: 0...log.head.rev, using: &world.origin.random)
@@ -145,7 +145,7 @@ struct ReplicaComparison {
 
     // MARK: lists
 
-    /// What is told since a token makes the list of then the list of now.
+    /// The changes since a token turn the list of then into the list of now.
     private mutating func list(of user: String, _ world: ReplicaWorld) throws {
         let logs = world.model.logs.filter { $0.value.record.participants.contains(user) }
         let now = logs.mapValues { Shown(record: $0.record, last: $0.last, head: $0.head) }

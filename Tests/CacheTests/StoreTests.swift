@@ -52,7 +52,7 @@ import Testing
         withExtendedLifetime(store) {}
     }
 
-    @Test func whoeverWaitsGetsTheFileWhenItIsFree() throws {
+    @Test func aWaitingStoreGetsTheFileWhenItIsFree() throws {
         let first = Box<Store?>(try scratch.store())
         let options = scratch.options(wait: .seconds(60))
         #expect(refusal(scratch.options(wait: .zero)) == .inUse)

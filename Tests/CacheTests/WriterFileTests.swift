@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// A commit into a file that is not there any more, or is another one, is none: nobody can say
-    /// of it that it is done, not even when the file is back.
+    /// A commit into a file that is gone, or is another one, is none: nobody can say of it that it
+    /// is done, not even when the file is back.
     @Test(arguments: ["", "-wal", "-shm"])
     func whatIsCommittedWhileTheFileIsAwayIsNotAcknowledged(_ end: String) throws {
         let writer = try writer(try scratch.store())

@@ -87,7 +87,7 @@ import Testing
         let kept = applyDelta([Self.delta(.updated, bareRecord)], toList: list)
         #expect(kept.first?.lastMessage?.seq == 4)
 
-        // A newer record may be of other people: who they are is not known any more.
+        // A newer record may be of other people: the list no longer knows who they are.
         told.rev = 5
         told.participantCount = 3
         let changed = applyDelta([Self.delta(.updated, told)], toList: list)

@@ -143,7 +143,7 @@ import Wire
         #expect(states.count == 2 && !states.contains(.sending))
     }
 
-    /// What came since the view was drawn was not seen by whoever edits.
+    /// The user who edits has not seen what came since the view was drawn.
     @Test func whatAViewShowedIsWhatIsChanged() throws {
         var room = try live()
         var change = Change(id: "1", message: "m", kind: .delete)

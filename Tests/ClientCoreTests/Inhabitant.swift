@@ -180,7 +180,7 @@ final class Inhabitant {
         return nil
     }
 
-    /// Every message that was sent arrived once, and none is a draft any more.
+    /// Every message that was sent arrived once, and none is still a draft.
     func checkArrivals(_ id: String, in world: SessionWorld) throws {
         guard let timeline = windows[id]?.timeline else { return }
         guard (0..<timeline.count).allSatisfy({ timeline[$0].seq != nil }) else {

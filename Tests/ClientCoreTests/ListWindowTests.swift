@@ -5,8 +5,8 @@ import Wire
 
 @testable import ClientCore
 
-/// A list of conversations that is longer than one answer: read to its end by whoever wants the
-/// whole list, and by windows by whoever does not.
+/// A list of conversations that is longer than one answer: an app that wants the whole list reads
+/// it to its end, and another one reads it by windows.
 @Suite struct ListWindowTests {
     /// A session with a gateway that has so many conversations, and that a test speaks for.
     private struct Room: SpokenFor {
@@ -101,7 +101,7 @@ import Wire
         #expect(!room.isAsking)
     }
 
-    @Test func whoeverWantsAllOfItGetsTheRest() throws {
+    @Test func anAppThatWantsAllOfItGetsTheRest() throws {
         var room = try room(450, isWhole: false)
         while try room.serve() {}
         #expect(room.known == 300)

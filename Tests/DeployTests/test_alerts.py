@@ -118,7 +118,7 @@ class Alerts(unittest.TestCase):
         wait_until(lambda: prometheus.firing() >= set(alerts), f"{alerts} fire", 60)
 
     def clears(self, prometheus):
-        wait_until(lambda: not prometheus.firing(), "nothing fires any more", 90)
+        wait_until(lambda: not prometheus.firing(), "no alert fires", 90)
 
     def test_an_origin_that_goes_away(self):
         with Redis() as redis, Gateway(
@@ -234,7 +234,7 @@ class Alerts(unittest.TestCase):
                 gateway.converse("ops", "alice")
                 with Client(gateway.address, "alice") as client:
                     client.ask("subscribeMessages", conversation="ops")
-                    # The feed comes back, and whoever is to ask what was missed may not.
+                    # The feed comes back, and Redis refuses the question of what was missed.
                     redis.ask("acl", "setuser", "near", "-evalsha")
                     redis.ask("client", "kill", "user", "near")
                     self.fires(prometheus, "GaplessOriginFails")

@@ -54,7 +54,7 @@ import Wire
         room.send(5, "three")
         room.rig.performWrites()
         #expect(room.heard() == [])
-        // Whoever sent it is told at once, all the same.
+        // Its sender is still answered at once.
         #expect(room.rig.take(room.ann).map(\.id) == [3])
         // It waits for one answer of the log, not for the last.
         room.rig.performWrites()
@@ -142,7 +142,7 @@ import Wire
         #expect(room.heard() == [[3, 4]])
     }
 
-    /// Whoever is sent away is told all before.
+    /// A client that the drain sends away is told all before.
     @Test func aDrainKeepsNothingBack() {
         let room = Room()
         room.send(3, "one")
@@ -165,7 +165,7 @@ import Wire
         #expect(reply.result?["asOf"]?.int == 2)
         room.rig.performWrites()
         #expect(room.heard() == [[2]])
-        // It did not wait in vain.
+        // Its wait brought a message.
         room.send(6, "three")
         room.send(7, "four")
         room.rig.performWrites()

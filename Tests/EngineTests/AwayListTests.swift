@@ -75,7 +75,7 @@ import Wire
         try Self.speak(world, to: "c3")
         let list = try #require(List(try world.fetchConversations(0)))
         #expect(list.isOpen && list.total == 3)
-        // A message that was deleted was activity all the same.
+        // A message that was deleted still counts as activity.
         #expect(list.ids == ["c1", "c2", "c3"])
         #expect(list.unread == [0, 2, 0])
         try Self.comeBack(world)

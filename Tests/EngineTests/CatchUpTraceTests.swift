@@ -5,8 +5,8 @@ import Simulation
 import Testing
 import Wire
 
-/// What happens to somebody in the middle of a catch-up: whoever resumes there lacks nothing of
-/// what was stored meanwhile, and whoever was removed during the outage is sent nothing that was
+/// What happens to a client in the middle of a catch-up. A client that resumes there lacks nothing
+/// of what was stored meanwhile. A user who was removed during the outage is sent nothing that was
 /// written after that. The oracle judges each frame by both rules.
 @Suite struct CatchUpTraceTests {
     private static let unsubscribed = ReplicaWorld.Held(asOf: 0, runs: [], isSubscribed: false)
@@ -39,7 +39,7 @@ import Wire
     }
 
     @Test(arguments: [1, 100])
-    func whoeverResumesInTheMiddleOfAChainIsToldWhatItHasStored(pages: Int) throws {
+    func aClientThatResumesInTheMiddleOfAChainIsToldWhatItHasStored(pages: Int) throws {
         let world = try cut(pages: pages)
         try world.leave(0)
         for place in 1...4 { try world.change(place, deleting: place == 2) }
@@ -57,7 +57,7 @@ import Wire
         try world.settle()
     }
 
-    @Test func whoeverWasRemovedDuringAnOutageHearsNothingSaidAfterwards() throws {
+    @Test func aUserRemovedDuringAnOutageHearsNothingSaidAfterwards() throws {
         let world = try cut()
         try removeAnn(from: world)
         try benSays(3, in: world)
@@ -81,7 +81,7 @@ import Wire
         try world.settle()
     }
 
-    @Test func theNewestPageIsNotShownToWhoeverWasRemovedMeanwhile() throws {
+    @Test func theNewestPageIsNotShownToAUserRemovedMeanwhile() throws {
         let world = try cut(pages: 1)
         try world.say(20)
         world.hold(.answers)

@@ -2,7 +2,7 @@ import Engine
 import Testing
 import Wire
 
-/// A session that the gateway closes begins nothing any more, whatever it still waits for.
+/// A session that the gateway closes begins nothing more, whatever it still waits for.
 @Suite struct ClosingTests {
     @Test func anAnswerAfterTheCloseBeginsNoSubscription() {
         let rig = Rig()

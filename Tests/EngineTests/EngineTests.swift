@@ -260,7 +260,7 @@ import Wire
         #expect(rig.engine.isDrained)
     }
 
-    @Test func aDrainEndsAtItsDeadlineWhoeverIsLeft() {
+    @Test func aDrainEndsAtItsDeadlineWithClientsLeft() {
         let rig = Rig()
         _ = rig.connect("ann")
         rig.engine.beginDrain(window: 1000, deadline: 5000, at: rig.now)
@@ -375,7 +375,7 @@ import Wire
     @Test func slotsBeginWhenTheSuccessorIsThere() {
         let rig = Rig()
         let sessions = (0..<100).map { rig.connect("user\($0)") }
-        // One that takes nothing any more.
+        // One that no longer takes anything.
         rig.blocked = [sessions[50]]
         rig.engine.beginDrain(
             window: 10_000, deadline: 30_000, succession: .after, at: rig.now)
@@ -388,7 +388,7 @@ import Wire
         for session in sessions where session != sessions[50] { rig.engine.closed(session) }
         #expect(!rig.engine.isDrained)
         rig.pass(1)
-        // Whoever is left is cut off: the first slot is a second away.
+        // A client that is left is cut off: the first slot is a second away.
         #expect(rig.engine.isDrained)
     }
 }

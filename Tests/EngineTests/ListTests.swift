@@ -171,7 +171,7 @@ import Wire
         rig.answerReads()
         let shown = Self.lists(rig.take(session))
         #expect(shown.map { $0["head"]?.object?["epoch"]?.string } == ["e2"])
-        // Of the new log nothing is news any more.
+        // No change of the new log is news now.
         rig.tell([untold[0]])
         let lists = Self.lists(rig.take(session))
         #expect(lists.map { $0["head"]?.object?["epoch"]?.string } == [nil, "e2"])

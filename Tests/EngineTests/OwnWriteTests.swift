@@ -4,9 +4,9 @@ import Simulation
 import Testing
 import Wire
 
-/// Whoever was acknowledged a write reads it from then on, or is told that the answer is open: at
-/// the gateway that acknowledged it, and with the answer's head at every other. The oracle of the
-/// simulation judges each answer; what a test expects comes on top.
+/// A client whose write was acknowledged reads it from then on, or is told that the answer is open:
+/// at the gateway that acknowledged it, and with the answer's head at every other. The oracle of
+/// the simulation judges each answer; what a test expects comes on top.
 @Suite struct OwnWriteTests {
     private func world(
         gateways: Int = 1, _ options: (inout SyncOptions) -> Void = { _ in }

@@ -106,7 +106,7 @@ import Wire
 
     /// Random requests at a rate that allows for every other one, to an engine that decodes them
     /// itself and to one that is handed them decoded.
-    @Test func whoeverDecodesTheAnswersAreTheSame() {
+    @Test func eitherDecoderGivesTheSameAnswers() {
         var answers: [String?: Int] = [:]
         for seed in UInt64(1)...60 {
             var random = SplitMix64(seed)

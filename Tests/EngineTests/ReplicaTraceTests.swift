@@ -23,7 +23,7 @@ import Wire
         try world.change(3)
         try world.say(4)
         try world.stall(0, false)
-        // Message 3 was edited among what was shed: it is not held any more.
+        // Message 3 was edited among what was shed: the client no longer holds it.
         #expect(world.held(by: 0).asOf == 16)
         #expect(!world.held(by: 0).runs.contains(3))
         try world.settle()
@@ -122,7 +122,7 @@ import Wire
         #expect(world.head()?.epoch == before?.epoch)
         try world.release(.link)
         try world.pass()
-        // The log has another epoch, and whoever held something of the lost one has forgotten it.
+        // The log has another epoch, and the client has forgotten what it held of the lost one.
         #expect(world.head()?.epoch != before?.epoch)
         #expect(!world.held(by: 0).isSubscribed)
         try world.subscribe(0)

@@ -18,7 +18,7 @@ final class Rig {
     /// How many WebSocket pings each session was sent.
     private(set) var pings: [SessionID: Int] = [:]
     fileprivate(set) var closes: [SessionID: CloseCode] = [:]
-    /// Whose sockets are not to be read, or again. What a test sends is heard all the same.
+    /// Whose sockets are not to be read, or again. The engine still hears what a test sends.
     fileprivate var throttles: [(SessionID, Bool)] = []
     /// What writing the sockets takes in a turn; nil where nobody is told.
     var writing: Duration?
@@ -311,8 +311,8 @@ extension Rig: TurnEffects {
     }
 }
 
-/// Lets in whoever gives a user, or a token that names one: `user SECONDS`, where the token's life
-/// ends that many seconds after the beginning; its leeway is ten more.
+/// Lets in a client that gives a user, or a token that names one: `user SECONDS`, where the token's
+/// life ends that many seconds after the beginning; its leeway is ten more.
 struct Doorkeeper: Authenticator {
     static let start = Timestamp(milliseconds: 1_700_000_000_000)
 

@@ -92,7 +92,7 @@ import Wire
     }
 
     /// A read that was under way ends in the same batch as large replies to somebody's writes: only
-    /// whoever read is flushed outside of the slices.
+    /// the session that read is flushed outside of the slices.
     @Test func aReadHasNobodyElseFlushed() {
         var limits = Limits()
         limits.outboxSoft = 2000

@@ -16,7 +16,7 @@ import Testing
         #expect(rig.takeThrottles().isEmpty)
         for id in 1400..<1410 { rig.receive(session, #"{"id":\#(id),"method":"ping"}"#) }
         rig.turn()
-        // What had been read before is answered all the same.
+        // The engine still answers what was read before.
         #expect(rig.take(session).map(\.id) == Array(1..<1410))
         let throttled = rig.takeThrottles()
         #expect(throttled.map(\.0) == [session] && throttled.map(\.1) == [true])

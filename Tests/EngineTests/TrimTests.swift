@@ -4,8 +4,8 @@ import Simulation
 import Testing
 import Wire
 
-/// A cache that keeps the newest messages alone serves what is older all the same, and what it has
-/// dropped it does not claim.
+/// A cache that keeps the newest messages alone still serves older ones, and does not claim those
+/// that it has dropped.
 @Suite struct TrimTests {
     private func keeper(messages: Int, of kept: Int) throws -> ReplicaWorld {
         let world = try ReplicaStory.begin(messages: messages) { $0.trimAfter = 1 }

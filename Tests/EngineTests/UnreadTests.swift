@@ -101,7 +101,7 @@ import Wire
         #expect(Self.told(rig, back) == [Told(1, 1)])
     }
 
-    /// Whatever happens, what is told last is what the origin says.
+    /// Whatever happens, the last total that a client gets is the origin's.
     @Test(arguments: 0..<20) func afterEachStepTheTotalIsTheOrigins(seed: UInt64) {
         var random = SplitMix64(seed)
         let rig = Rig()

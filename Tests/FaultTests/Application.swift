@@ -134,7 +134,8 @@ private struct Buyer {
     }
 
     private mutating func transact(_ session: SchemaSession) throws {
-        // Whoever writes to several does so in the order of their ids, or now and then does not.
+        // A transaction on two conversations takes them in the order of their ids, or now and then
+        // does not.
         var places = [0, 1].map { _ in Int.random(in: 0..<conversations.count, using: &random) }
         if !random.happens(5) { places.sort() }
         let (first, last) = (conversations[places[0]], conversations[places[1]])

@@ -4,8 +4,8 @@ import Testing
 
 extension Faults {
     /// An application writes to logs in its own transactions, through every outage of its Postgres
-    /// and of a gateway's way to it; whoever watches is whole or told at every moment, and has the
-    /// whole log in the end. `make application` runs it for ten minutes.
+    /// and of a gateway's way to it. A client that watches is whole or told at every moment, and
+    /// has the whole log in the end. `make application` runs it for ten minutes.
     @Suite struct Applications {
         private static let conversations = ["c0", "c1", "c2", "c3"]
         private static let outages: [PostgresOutage] = [

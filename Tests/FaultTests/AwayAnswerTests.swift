@@ -86,7 +86,7 @@ extension Faults {
             for field in ["title", "participants", "rev", "createdAt", "updatedAt"] {
                 #expect(shown[field] == before[field])
             }
-            // Whoever asks is answered, since all who take part were read.
+            // Bob gets an answer, since the gateway has read all who take part.
             let people = try answer(
                 bob, "fetchParticipants", ["conversation": "c1", "order": "asc"])
             #expect(people["open"] == true && people["total"] == 2)

@@ -79,7 +79,7 @@ private final class Story: DamageStory {
     private let redis: LinkedRedis
     private let near: GatewayProcess
     private let far: GatewayProcess
-    /// The log as it was last, for whoever holds it.
+    /// The log as it was last, for the clients that hold it.
     private var log: [JSONValue] = []
     private var head = JSONValue.null
     private(set) var said: Set<String> = []
@@ -161,14 +161,14 @@ private final class Story: DamageStory {
     /// The log is gone as a whole, and nothing says that it ever was.
     private var isGone: Bool { part == .meta && damage == .deleted }
 
-    // MARK: what is told
+    // MARK: what clients are told
 
     private func isTold(_ client: ChatTestClient) -> Bool {
         let holder = client.holder("c1")
         return holder.isOpen || !holder.isSubscribed
     }
 
-    /// Whoever watches is told, and health and log say which conversation and part.
+    /// The clients that watch are told, and health and log say which conversation and part.
     private func expectTold(_ alice: ChatTestClient, _ bob: ChatTestClient) throws {
         let isTold = try Deadline.standard.poll {
             for client in [alice, bob] { try client.pump() }

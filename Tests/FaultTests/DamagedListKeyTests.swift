@@ -132,7 +132,7 @@ private final class ListStory: DamageStory {
         }
     }
 
-    // MARK: what is told
+    // MARK: what clients are told
 
     /// Asks a gateway for alice's list in each way.
     /// - Returns: whether all was answered as whole.
@@ -194,7 +194,7 @@ private final class ListStory: DamageStory {
         }
     }
 
-    /// Whoever watched all the time, or came back, knows the list, and hears what comes then.
+    /// A client that watched all the time, or came back, knows the list, and hears what comes then.
     private func expectFollowed(_ watcher: ListWatcher, _ api: ServerAPI) throws {
         let watcher = standing == .down ? try ListWatcher(near, "alice") : watcher
         try join("later", api)

@@ -92,8 +92,8 @@ extension Faults {
             let limit = Faults.deadline + Faults.margin
             let since = began - limit
             let probers = [world.nearProber, world.farProber]
-            // Whoever is led away from a master that still answers is with the next one within
-            // milliseconds: clients are told of that, but a look every 15 ms may miss it.
+            // A gateway that is led away from a master that still answers is with the next one
+            // within milliseconds: clients are told of that, but a look every 15 ms may miss it.
             let isBrief = failover.isBeside
             let isNoticed = try world.live(limit) {
                 // To make one takes the test longer than it may take to notice.

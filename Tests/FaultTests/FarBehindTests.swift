@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 
 extension Faults {
-    /// A gateway with the usual `sync.*` that comes back far behind: whoever watched, whoever
-    /// resumes in the middle of its chain and whoever comes new has all that was changed, or a gap;
-    /// and whoever was removed meanwhile is sent nothing that was said afterwards.
+    /// A gateway with the usual `sync.*` that comes back far behind. A client that watched, one
+    /// that resumes in the middle of its chain, and a new one have all changes, or a gap. A user
+    /// who was removed meanwhile is sent nothing that was said afterwards.
     @Suite struct FarBehind {
         /// How many messages it is behind: three times `sync.pages` × `sync.page`, and many.
         static let distances = Faults.isLong ? [3000, 50_000] : [3000]
@@ -77,7 +77,7 @@ extension Faults {
                 return try near.health("/health/ready").status == 503
             }
             #expect(isNoticed, "\(place)")
-            // What whoever held it before has to be told, below all that was said since.
+            // What a client that held it before has to be told, below all that was said since.
             for number in 1...Self.edits {
                 let id = "old-\(number)"
                 if number % 4 == 0 {

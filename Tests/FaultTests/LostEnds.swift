@@ -5,7 +5,7 @@ import TestSupport
 struct LostEnds {
     private(set) var truths: [String: Truth] = [:]
     private(set) var oracles: [String: ForkOracle] = [:]
-    /// Changes that the old master had and nobody has any more.
+    /// Changes that the old master had and that are lost.
     private(set) var changeCount = 0
     /// Of those, how many had been acknowledged to a writer.
     private(set) var acknowledgedCount = 0

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 extension Faults {
-    /// An origin loses its end, in which a user joined conversations and left some. Whoever comes
-    /// back shows the list as it is now, with a token from before what was lost and with one that
-    /// knew of it; and so does whoever stayed.
+    /// An origin loses its end, in which a user joined conversations and left some. A client that
+    /// comes back shows the list as it is now, with a token from before what was lost and with one
+    /// that knew of it. So does a client that stayed.
     @Suite struct LostLists {
         /// Several come back with each kind of token, while some join what makes up for the number
         /// of what was lost.

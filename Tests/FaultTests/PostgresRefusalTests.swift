@@ -200,7 +200,7 @@ private final class Scene {
     let server: PostgresProcess
     let role: String
     let database: String
-    /// The database, for whoever owns it.
+    /// The database, for its owner.
     let url: String
     let gateway: GatewayProcess
     let api: ServerAPI

@@ -4,8 +4,8 @@ import Testing
 extension Faults {
     /// What Postgres is told not to keep, and those who were away when it went.
     @Suite struct PostgresRetention {
-        /// A gateway and a client come back with a position whose mark is not kept any more: they
-        /// read the conversation anew, under the same epoch, and hold what is kept.
+        /// A gateway and a client come back with a position whose mark is no longer kept: they read
+        /// the conversation anew, under the same epoch, and hold what is kept.
         @Test func whoComesBackBehindTheKeptMarksReadsAnew() throws {
             let server = try PostgresProcess()
             let url = try server.database()

@@ -61,10 +61,10 @@ extension Faults {
             #expect(trouble.contains("process \(process)"), "\(trouble)")
         }
 
-        /// A transaction that moves somebody's marker and stays open is in the way of that marker:
-        /// others', and whoever reads, don't notice.
-        /// A lock on the tables, as a migration takes, keeps every writer out: health says so, and
-        /// the metric that the alert is about.
+        /// A transaction that moves somebody's marker and stays open is in the way of that marker.
+        /// Writers of others' markers, and readers, don't notice. A lock on the tables, as a
+        /// migration takes, keeps every writer out: health says so, and the metric that the alert
+        /// is about.
         @Test func aLockOnTheTablesIsNamed() throws {
             let url = try server.database()
             let gateway = try gateway(url)
@@ -176,7 +176,8 @@ extension Faults {
             #expect(sent == [])
         }
 
-        /// Whoever deletes rows by hand has a log that is not whole: it is never passed on as one.
+        /// A log from which somebody deleted rows by hand is not whole: it is never passed on as
+        /// whole.
         @Test func aRowThatSomebodyDeletedIsSaidSo() throws {
             for _ in 0..<Faults.scale { try readWithoutARow() }
             Faults.report("row deleted by hand, another gateway asks | runs \(Faults.scale)")

@@ -159,7 +159,7 @@ extension Faults {
             #expect(client.holder("c1").messages == held)
             #expect(isReady(gateway))
 
-            // Whoever put it there takes the log away with it, and it begins anew.
+            // The operator removes it together with the log, and the log begins anew.
             let rest = ["meta", "marks", "messages", "changes", "ids", "members", "reads"]
             for part in rest { try redis.ask("DEL", "gapless:{c1}:\(part)") }
             let again = gateway.api()

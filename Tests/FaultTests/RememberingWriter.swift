@@ -27,9 +27,9 @@ struct RememberingWriter: Sendable {
     var pause: UInt32 = 0
     /// The process to kill, and behind how many acknowledgements.
     var execution: (process: pid_t, countdown: Int)?
-    /// Counts for whoever waits for this writer.
+    /// Counts for the test that waits for this writer.
     let counts = Counts()
-    /// How it was seen that the process does not answer any more.
+    /// How the writer saw that the process no longer answers.
     private(set) var lostGateway: String?
     private(set) var underWay: Call?
     private(set) var told: [Told] = []

@@ -159,7 +159,7 @@ final class Watcher {
             }
     }
 
-    /// What is wrong at the end, when nothing happens any more.
+    /// What is wrong at the end, when everything is at rest.
     func judge(_ truths: [String: Truth]) -> [String] {
         judgeOnTheWay(truths) + judgeLists(truths)
     }

@@ -225,7 +225,7 @@ final class World {
             return try reader.gather(writers, conversations)
                 .merging([plan.quiet: whisperer.truth(of: plan.quiet)]) { $1 }
         }
-        // What the writers were told may be in no log any more.
+        // Every log may have lost what the writers were told.
         for writer in writers { _ = try writer.join() }
         return try Dictionary(
             uniqueKeysWithValues: all.map { ($0, try reader.learnChanges(of: $0)) })
@@ -243,7 +243,7 @@ final class World {
         }.joined(separator: "; ")
     }
 
-    /// What is wrong with the lists at the end, when nothing happens any more.
+    /// What is wrong with the lists at the end, when everything is at rest.
     ///
     /// - Throws: what a client throws.
     func judgeLists() throws -> [String] {

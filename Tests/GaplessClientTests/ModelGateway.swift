@@ -73,7 +73,7 @@ struct ModelGateway {
         isSubscribed = false
     }
 
-    /// Tells that places are not held any more: for the client to fetch, or to wait for.
+    /// Tells that the client no longer holds places: it fetches them, or waits for them.
     mutating func lose(_ places: Coverage, _ cause: String) {
         if cause == "upstream" { lacking = lacking.union(places) }
         guard isSubscribed else { return }
@@ -216,7 +216,7 @@ struct ModelGateway {
         return ("{\"message\":\(message)}", nil)
     }
 
-    /// What is told of a message that was sent and is gone.
+    /// The frame about a message that was sent and is gone.
     private func trimmed(_ id: String) -> String {
         "{\"id\":\"\(id)\",\"conversation\":\"c\",\"author\":\"alice\",\"trimmed\":true,"
             + "\"createdAt\":\"2026-11-20T10:00:00.000Z\"}"

@@ -187,7 +187,7 @@ extension LiveClient {
             #expect(history.loading.center)
             #expect(try await eventually { !history.loading.center })
             #expect(history.messages.count == 20 && history.ending == nil)
-            // News reach it all the same.
+            // News still reach it.
             try room.write(1)
             #expect(try await eventually { history.messages.count == 21 })
             try await room.cut()

@@ -37,7 +37,7 @@ import Testing
         return (window, begun)
     }
 
-    @Test func questionsAreAnsweredWhoeverIsNotRead() async throws {
+    @Test func questionsAreAnsweredWhileAListenerIsNotRead() async throws {
         let client = try await live()
         let kept = client.subscribeMessages(conversation: "ops")
         let list = client.subscribeConversations()

@@ -105,7 +105,7 @@ extension FaceWorld {
         }
     }
 
-    /// Edits or deletes what an object shows, as whoever looks at it would.
+    /// Edits or deletes what an object shows, as the user who looks at it would.
     private func rewrite(_ face: any JudgedFace, _ part: Int) {
         let rows = face.rows.filter { $0.seq != nil && !$0.isDeleted }
         guard !rows.isEmpty else { return }

@@ -118,7 +118,7 @@ extension DefaultGateway {
             let read = try client.request("subscribeConversations", ["since": changes["token"]])
             let mine = read["conversations"].array?.first { $0["id"] == .string(ids[1]) }
             #expect(read["complete"] == true && mine?["unreadCount"] == 0)
-            // Of a list that is not long, nothing else comes, whoever keeps it.
+            // Of a list that is not long, every origin gives nothing else.
             #expect(changes["conversations"].array?.count == 3)
             #expect(read["conversations"].array?.count == 1)
         }

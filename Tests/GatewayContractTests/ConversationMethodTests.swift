@@ -114,7 +114,7 @@ extension DefaultGateway {
             #expect(try change("addAdmins", ["carol"])["rev"] == 4)
             #expect(try change("removeAdmins", ["carol"])["admins"] == ["alice"])
             #expect(try change("removeAdmins", ["carol"])["rev"] == 5)
-            // An admin who is removed is none any more.
+            // An admin who is removed loses the right.
             _ = try change("addAdmins", ["carol"])
             #expect(try change("removeParticipants", ["carol"])["admins"] == ["alice"])
         }
@@ -179,8 +179,8 @@ extension DefaultGateway {
             #expect(list["total"] == 101 && list["participants"].array?.count == 101)
         }
 
-        /// More than an origin writes with one command: places, markers and rights are right for
-        /// each of them all the same.
+        /// More than an origin writes with one command: each of them still has the right places,
+        /// markers and rights.
         @Test func manyLeaveAndComeBackAtOnce() throws {
             let gateway = try LiveGateway.get()
             let users = (1...1200).map { "u\($0)" }

@@ -134,7 +134,7 @@ import Testing
             try Events(gateway.internalPort).status == "200"
         }
         #expect(isAccepted)
-        // Whoever watches keeps nobody from stopping it.
+        // A connected watcher keeps nobody from stopping it.
         #expect(try gateway.terminate() == 0)
     }
 }

@@ -97,7 +97,7 @@ extension DefaultGateway {
             #expect([200, 201].contains(mixed.status))
         }
 
-        @Test func anArrayOfLargeMessagesIsTakenFromWhoeverHasAKey() throws {
+        @Test func anArrayOfLargeMessagesIsTakenFromTheHolderOfAKey() throws {
             let gateway = try LiveGateway.get()
             let id = try gateway.conversation(of: ["alice"])
             let largest: JSONValue = [

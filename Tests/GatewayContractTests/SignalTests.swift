@@ -225,7 +225,7 @@ import Testing
         // Beside a successor that serves already, or behind the end of this process.
         let range = GatewayProcess.isMirror ? 0...60_000 : 13_000...73_000
         #expect(Set(slots).count == 2 && slots.allSatisfy { range.contains($0) })
-        // Whoever is still connected is still answered.
+        // The gateway still answers a client that is still connected.
         #expect(try last.code("sendMessage", ["conversation": .string(id), "body": "b"]) == "ok")
         #expect(try gateway.waitForExit() == 0)
         try gateway.start()

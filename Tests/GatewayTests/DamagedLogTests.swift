@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Whoever asks is told that it is open, and by name what is damaged.
+    /// A client that asks is told that it is open, and by name what is damaged.
     private func expectOpen(_ client: ChatTestClient, _ id: String, _ part: String) throws {
         let again = try client.request("subscribeMessages", ["conversation": .string(id)])
         #expect(again["open"] == true, "\(part): \(again)")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func whoeverWatchesHearsThatTheLogIsOpenAndNothingElse() throws {
+    @Test func aWatcherHearsThatTheLogIsOpenAndNothingElse() throws {
         let gateway = try gateway(redis.directSettings)
         let client = try gateway.client("alice")
         for part in Self.parts {
@@ -117,7 +117,7 @@ import Testing
         for part in Self.parts { try expectOpen(other, "behind-\(part)", part) }
     }
 
-    @Test func aRepairGivesWhatIsLeftANewEpochAndWhoeverWatchesLoadsIt() throws {
+    @Test func aRepairGivesWhatIsLeftANewEpochAndAWatcherLoadsIt() throws {
         let gateway = try gateway(redis.directSettings)
         let client = try gateway.client("alice")
         for part in Self.parts where part != "members" {

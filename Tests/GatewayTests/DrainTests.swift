@@ -39,7 +39,7 @@ extension LiveGateway {
             try expectNothingLost(gateway.api(), told, swarm)
         }
 
-        /// Writes until nobody answers any more.
+        /// Writes until no gateway answers.
         private static func writeToTheEnd(
             _ port: Int, _ place: Int
         ) -> Background<[String: Truth]> {

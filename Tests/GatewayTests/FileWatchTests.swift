@@ -97,7 +97,7 @@ extension LiveGateway {
             let (gateway, path, _) = try begin(settings.merging(["upstream.kind": kind]) { $1 })
             let shared = open(path + "-shm", O_RDWR | O_CLOEXEC)
             try #require(shared >= 0)
-            // SQLite's lock for whoever writes: the gateway has it for as long as it runs.
+            // SQLite's lock for the writer: the gateway has it for as long as it runs.
             var lock = flock(
                 l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 120, l_len: 1, l_pid: 0)
             #expect(fcntl(shared, F_SETLK, &lock) == -1 && errno == EAGAIN)

@@ -24,7 +24,7 @@ import Testing
         try alice.send("fetchConversations", ["limit": 10], times: 300)
         try send(by: bob, for: .seconds(5))
         alice.disconnect()
-        // What is under way ends; nothing more is asked for whoever has left.
+        // What is under way ends; the gateway asks nothing more for a user who has left.
         let isQuiet = try Deadline.standard.poll {
             let before = try scripts(redis)
             try bob.request("sendMessage", ["conversation": "c1", "body": "still here"])

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 extension LiveGateway {
-    /// Nobody but the gateway changes its file while it runs, and whoever does so past SQLite is
-    /// noticed before another write is acknowledged.
+    /// Nobody but the gateway changes its file while it runs. It notices a process that does so
+    /// past SQLite before it acknowledges another write.
     @Suite struct OneWriter {
         /// A gateway with a message, a client that watches, and a copy of the file from before it.
         private struct Scene {
@@ -100,7 +100,7 @@ extension LiveGateway {
             #expect(try scene.gateway.terminate() == 0)
             try scene.gateway.start()
             #expect(try SQLiteShell.run(scene.path, "PRAGMA integrity_check").text == "ok\n")
-            // Whoever holds what is gone is told so, or that the conversation is.
+            // A client that holds what is gone is told so, or that the conversation is gone.
             try scene.client.reconnect()
             do {
                 #expect(try scene.client.subscribe("ops")["reset"].bool == true)
@@ -109,7 +109,7 @@ extension LiveGateway {
             }
         }
 
-        /// What is in a log that has no name any more comes into the file at the stop.
+        /// The content of a log whose name was removed comes into the file at the stop.
         @Test func aLogThatWasRemovedIsBroughtOverAtTheStop() throws {
             let scene = try Scene()
             try FileManager.default.removeItem(atPath: scene.path + "-wal")

@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 
 extension LiveGateway {
-    /// A conversation that was deleted and created again under its id is another one: whoever knew
-    /// the first is told so, and never holds some of both.
+    /// A conversation that was deleted and created again under its id is another one. A client that
+    /// knew the first is told so, and never holds some of both.
     @Suite struct Recreation {
         static func create(_ api: ServerAPI, generation: Int, messages: Int) throws {
             try api.put("ops", ["participants": ["alice"], "title": .string("\(generation)")])

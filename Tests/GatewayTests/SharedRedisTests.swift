@@ -24,7 +24,7 @@ import Testing
             #expect(try client.wait { $0.connection.hasEnded })
             #expect(client.connection.closeCode == 3502)
         }
-        // Whoever comes back is not disconnected again.
+        // A user who comes back is not disconnected again.
         let second = try near.client("alice")
         redis.proxy.set(.refusing)
         #expect(try Deadline.standard.poll { try near.health("/health/ready").status == 503 })

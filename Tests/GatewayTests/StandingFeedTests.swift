@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// A gateway whose feed from Redis stands still while its commands go on: whoever was acknowledged
-/// a write reads it, or is told that the answer is open.
+/// A gateway whose feed from Redis stands still while its commands go on. A client whose write was
+/// acknowledged reads it, or is told that the answer is open.
 @Suite struct StandingFeedTests {
     private let redis: LinkedRedis
     private let near: GatewayProcess

@@ -1,5 +1,5 @@
-/// The tables that the rules of this house go by. Whoever adds a target, a C library, a file with
-/// unsafe pointers or a name at the top level writes it here, and thereby says so to the reader.
+/// The tables that the rules of this house go by. The author of a target, a C library, a file with
+/// unsafe pointers or a name at the top level adds it here. That tells the reader.
 enum House {
     /// The targets, lowest row first. Imports point down; never within a row.
     static let rows: [[String]] = [

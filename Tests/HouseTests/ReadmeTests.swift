@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The pages for those who change something: each file that they name is there, the files that a
-/// walk passes exist, and whoever searches for a word of the field finds the file that does it.
+/// The pages for those who change something. Each file that they name is there, and the files that
+/// a walk passes exist. A search for a word of the field finds the file that does it.
 @Suite struct ReadmeTests {
     private static let pages = ["Sources/README.md", "Tests/README.md"]
 

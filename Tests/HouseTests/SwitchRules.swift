@@ -1,5 +1,5 @@
-/// A `switch` over an enum of the protocol names every case: whoever adds a method, an operation or
-/// an answer is asked by the compiler for each place that must decide about it.
+/// A `switch` over an enum of the protocol names every case. So the compiler shows the author of a
+/// new method, operation or answer each place that must decide about it.
 enum SwitchRules {
     /// By enum: its cases. Of the enums that stand at the top level of these files.
     static func enums(in files: [Repository.File]) -> [String: Set<String>] {

@@ -6,8 +6,8 @@ import Testing
 
 /// When a file that can't be written, and can now and then, counts as lost.
 @Suite struct CacheReadinessTests {
-    /// What is told of a file whose writes succeed or fail, one every 100 ms, and whether it counts
-    /// as lost after each.
+    /// The events about a file whose writes succeed or fail, one every 100 ms, and whether it
+    /// counts as lost after each.
     private func told(
         _ moments: [(isGood: Bool, milliseconds: Int)]
     ) -> (news: [CacheReadiness.News], lost: [Bool]) {

@@ -4,7 +4,7 @@ import Testing
 @testable import Configuration
 @testable import Gateway
 
-/// Nobody waits for whoever reads the log, and nothing that they read is half a line.
+/// Nobody waits for the log's reader, and the reader never gets half a line.
 @Suite struct LogSinkTests {
     @Test func aReaderThatStandsStillHoldsUpNobody() throws {
         var ends: [Int32] = [0, 0]

@@ -267,7 +267,7 @@ import Testing
         #expect(try session.holds("(select base = rev - 1 from gapless.conversations)"))
     }
 
-    @Test("tells of a list what came after a place, whoever was still writing then")
+    @Test("tells of a list what came after a place, even if others were still writing then")
     func lists() throws {
         func ask(_ question: String) throws -> (place: String, mark: String, rest: [String?]) {
             let row = try session.run(

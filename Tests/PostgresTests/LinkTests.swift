@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func whoeverDoesNotAnswerIsLeftInTime() throws {
+    @Test func aServerThatDoesNotAnswerIsLeftInTime() throws {
         let connection = try connect()
         server.sendToAll(SIGSTOP)
         defer { server.sendToAll(SIGCONT) }

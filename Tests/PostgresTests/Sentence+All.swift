@@ -127,7 +127,7 @@ extension Sentence {
                    'c', array(select 'u' || n from generate_series(1, 100) n)) r)
                 """)),
         Sentence(
-            "whoever joins has read nothing; whoever only becomes admin keeps the place",
+            "a user who joins has read nothing; one who only becomes admin keeps the place",
             .run("select gapless.add_participants('c', array['carol'])"),
             .holds(
                 """

@@ -51,7 +51,7 @@ import Testing
         try two.run("begin isolation level \(level); select 1; \(Self.post("d"))")
         try two.begin(Self.post("c", "second"))
         try database.session().waitForAnother(two)
-        // Whoever reads waits for nobody.
+        // A reader waits for nobody.
         #expect(try database.session().holds("gapless.head('c') ->> 'seq' = '0'"))
         try one.run("commit")
         guard level == "read committed" else {

@@ -164,7 +164,7 @@ import Wire
         #expect((share..<share + LinkPace.least).contains(inFlight.longCommands))
     }
 
-    /// What is done after a late answer counts for whoever asked.
+    /// Work after a late answer counts for the user who asked.
     @Test func whoIsGivenUpOnStillPays() throws {
         let one = Payer(user: "alice".id)
         let options = try server.options {

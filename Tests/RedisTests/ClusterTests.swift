@@ -94,7 +94,7 @@ import Wire
         try followers[0].expectWhole(as: other)
         try subject.waitUntilOnline()
         let isWell = Deadline.standard.poll { trouble(of: subject) == nil }
-        #expect(isWell, "the dead one is nobody's trouble any more")
+        #expect(isWell, "the dead one troubles nobody now")
         for place in [1, 2] {
             try followers[place].catchUp()
             #expect(followers[place].generation == generations[place])

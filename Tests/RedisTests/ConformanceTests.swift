@@ -21,8 +21,8 @@ import Wire
         try Conformance.check(Subject(redis), in: server.directory + "/\(seed)", seed: seed)
     }
 
-    /// Where more take part than a reply lists, or just as many, records name nobody: the answers
-    /// and the feed are the same all the same.
+    /// Where more take part than a reply lists, or just as many, records name nobody. The answers
+    /// and the feed are still the same.
     @Test(arguments: 101...104)
     func theSameWithMany(seed: Int) throws {
         let redis = Redis(try server.options { $0.prefix = "s\(seed):" })

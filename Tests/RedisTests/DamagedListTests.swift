@@ -7,8 +7,8 @@ import Wire
 
 @testable import Upstream
 
-/// A user's list of which a part is gone: it is never answered as if it were whole, and is put
-/// together again from what the conversations say, whoever asks for it.
+/// A user's list of which a part is gone. No answer gives it as if it were whole. Each question for
+/// it puts it together again from the conversations.
 @Suite(.serialized) struct DamagedListTests {
     enum Damage: String, CaseIterable, Sendable {
         case deleted, emptied, truncated, swapped
@@ -117,7 +117,7 @@ import Wire
         if let token {
             #expect(refusal { try changes(since: token, at: there) } == .originUnavailable)
         }
-        // What was begun anew is found out by whoever begins it, and may be whole by now.
+        // The gateway that began it anew finds that out, so that the list may be whole by now.
         if damage == .begunAnew {
             let isWhole = Deadline.standard.poll { (try? list(at: here)) == expected.sorted() }
             #expect(isWhole)

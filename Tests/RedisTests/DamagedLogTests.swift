@@ -194,13 +194,13 @@ import Wire
         try fill("c1")
         try server.untag("c1")
         #expect(try subject.page(PageRequest(limit: 5)).messages.count == 5)
-        // Without the tag a lost key is seen all the same where the head says what it holds.
+        // Without the tag a lost key is still seen where the head says what it holds.
         try server.ask("RENAME", key(.ids), key(.ids) + "-kept")
         #expect(throws: RequestError.damaged("ids")) { try subject.page() }
         try server.ask("RENAME", key(.ids) + "-kept", key(.ids))
         #expect(try subject.send("tagged").seq == 31)
         #expect(try server.ask("HGET", key(.members), "\t\ttag").string != nil)
-        // 0.1 leaves the seal behind: what it counts does not bind any more.
+        // 0.1 leaves the seal behind: what it counts no longer binds.
         let seal = try server.ask("HGET", key(.meta), "seal").string ?? ""
         try subject.perform(.delete(conversation: "c1", id: "m29"))
         try server.ask("HSET", key(.meta), "seal", seal)

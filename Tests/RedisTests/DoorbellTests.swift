@@ -43,7 +43,7 @@ import Testing
         #expect(!idle && !taken)
     }
 
-    /// Whoever queues and whoever looks come in any order: what is queued is looked at.
+    /// One thread queues and another looks, in any order: what is queued is looked at.
     @Test(arguments: 0..<100) func nothingIsForgotten(seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var bell = Doorbell()
@@ -69,8 +69,8 @@ import Testing
     }
 
     /// Many queue jobs while the thread takes some, sends them, and goes to wait: none lies there
-    /// while it sleeps and nothing is on its way, whoever came between which two steps; and it is
-    /// woken once for all of them.
+    /// while it sleeps and nothing is on its way, in any order of their steps. It is woken once for
+    /// all of them.
     @Test(arguments: 0..<100) func noJobLiesBesideAThreadThatSleeps(seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var waiting = WaitingJobs()

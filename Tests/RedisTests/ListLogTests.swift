@@ -73,7 +73,7 @@ import Wire
             let changes = try changes(since: start.token)
             #expect(changes.complete && changes.removed == ["c1"] && changes.total == 1)
         }
-        // It is entered once: whoever knows that is told nothing more.
+        // It is entered once: a client that knows it is told nothing more.
         let known = try changes(since: changes(since: start.token).token)
         #expect(known.complete && known.removed.isEmpty)
         #expect(try server.ask("ZCARD", "gapless:departures:{bob}:gone") == .integer(1))

@@ -19,7 +19,7 @@ import Wire
         let postgres = Subject(PostgresUpstream(options))
         var random = RandomOperations(seed: UInt64(seed))
         try Conformance.answers(of: postgres, in: directory, seed: seed, &random)
-        // Whoever follows a log has asked for its head.
+        // A gateway that follows a log has asked for its head.
         let conversations = random.conversations
         guard case .heads(let heads, _) = try postgres.ask(.heads(conversations)) else {
             Issue.record("the heads are not answered")
@@ -41,7 +41,7 @@ import Wire
     }
 
     /// Where more take part than a reply lists, or just as many, records name nobody, and events
-    /// say who came and went: whoever follows them knows who takes part.
+    /// say who came and went. A reader who follows them knows who takes part.
     @Test(arguments: 101...106)
     func theSameWithMany(seed: Int) throws {
         let directory = FileManager.default.temporaryDirectory.path + "/gapless-pg-\(UUID())"

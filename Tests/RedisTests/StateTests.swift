@@ -293,14 +293,14 @@ import Wire
         expectTrouble(line, of: subject)
         #expect(try server.ask(digest) == before)
         #expect(try subject.send("x", to: "c2").seq == 1)
-        // Whoever looks after the server takes away what should not be there.
+        // The operator of the server removes what should not be there.
         try server.ask(["DEL"] + keys)
         try subject.conversation()
         #expect(try subject.send("x").seq == 1)
         expectTrouble(nil, of: subject)
     }
 
-    @Test func anEmptiedServerEndsTheGenerationOfWhoeverWatches() throws {
+    @Test func anEmptiedServerEndsTheGenerationOfItsWatchers() throws {
         let subject = try subject()
         try subject.waitUntilOnline()
         try subject.conversation()

@@ -26,7 +26,7 @@ extension RuleCase {
             .call(create("c1", "alice"), by: bob, .refused(.conversationIDOfOthers))
             .call(
                 create("c1", "alice", distinct: true), by: bob, .refused(.conversationIDOfOthers)),
-        RuleCase("the distinct conversation is found by whoever may not create one")
+        RuleCase("the distinct conversation is found by a user who may not create one")
             .call(find("bob"), by: alice, .refused(.idNotOwn, naming: ["id"]))
             .call(create("d1", "bob", distinct: true), by: alice)
             .call(find("bob"), by: alice, .conversation { $0.record.id == "d1" })

@@ -93,7 +93,7 @@ import Testing
                 .gateways,
                 .late, .readers, .reorders, .restarts, .short, .stores,
             ], isPaced: true,
-            found: "an event held for an answer brought back what the answer did not have any more"
+            found: "an event held for an answer brought back what the answer no longer had"
         ),
         Seed(
             seed: 508_734, steps: 49,

@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    /// Where the feed only rings, what is told is read: of a slot that changed twice, its value of
-    /// then.
+    /// Where the feed only rings, the gateway reads the news: of a slot that changed twice, its
+    /// value of then.
     @Test(all, arguments: Array(starts))
     func everyClientOfARingingFeedIsWholeOrToldOfAGap(from start: Int) {
         for seed in start..<min(start + Self.share, Setting.first + Setting.seeds)

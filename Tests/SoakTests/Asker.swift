@@ -2,8 +2,8 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Puts questions to one gateway's internal listener on a thread of its own, one after the other:
-/// whoever asks does not wait, since a gateway asks its origin first, which may be away.
+/// Puts questions to one gateway's internal listener on a thread of its own, one after the other.
+/// Its callers do not wait, since a gateway asks its origin first, which may be away.
 final class Asker: Sendable {
     private struct State {
         var jobs: [(number: Int, path: String)] = []

@@ -1,8 +1,8 @@
 import Synchronization
 import TestSupport
 
-/// What the logs of a soak have had, as their writers were told: what nobody can hold any more is
-/// let go of, so that an hour of it takes no more than some minutes. Any thread's.
+/// What the logs of a soak have had, as their writers were told. It drops what nobody can still
+/// hold, so that an hour of it takes no more than some minutes. Any thread's.
 final class Chronicle: Sendable {
     /// For how long a value that was written over may still be told to somebody, and a place be
     /// held that the origin has trimmed. Nobody is away or behind for half as long.

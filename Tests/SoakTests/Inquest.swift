@@ -229,7 +229,7 @@ final class Inquest {
         }
     }
 
-    /// Lets go of connections that no journal has any more.
+    /// Drops connections that no journal still has.
     func forget() {
         for user in listeners.keys { listeners[user]?.forget(before: Moment.now - 900_000) }
     }

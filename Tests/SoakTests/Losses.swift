@@ -146,7 +146,8 @@ final class Losses {
         }
     }
 
-    /// Subscribes whoever is out, as any client does, again where that is refused for now.
+    /// Subscribes a reader that is out, as any client does, and again where that is refused for
+    /// now.
     private func subscribe(_ reader: Reader, to id: String) throws {
         guard reader.isOut else { return }
         let held = !reader.client.holder(id).head.isNull

@@ -173,7 +173,7 @@ extension Stage {
             guest.restsUntil = .now + .seconds(6)
         }
         if let writer = burst(of: 30, pause: 60_000) { try wait(for: writer) }
-        // Whoever goes while much waits for it.
+        // A guest that goes while much waits for it.
         guests.first { $0.isSlow && $0.isHere && $0.isResting }?.cut(.seconds(1))
     }
 

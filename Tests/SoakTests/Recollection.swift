@@ -109,7 +109,7 @@ struct Recollection {
             if let gap = gaps.first(where: { $0.places.contains(seq) }) { take(gap, &state) }
         case .paged(let places):
             if places.contains(seq), !state.isShown { state = .fetched }
-        // Who is owed it will be sent it all the same.
+        // A reader to whom it is owed will still be sent it.
         case .refused: if !state.isShown, state != .owed { state = .readRefused }
         case .left: if state == .watching || state == .owed { state = .left }
         }
@@ -157,7 +157,7 @@ struct Recollection {
             || acts.contains { act in
                 switch act.kind {
                 case .subscribed, .paged, .refused: act.notBefore >= begins
-                // Whoever unsubscribes may not have been subscribed.
+                // A reader that unsubscribes may not have been subscribed.
                 case .told, .gaps, .left: false
                 }
             }

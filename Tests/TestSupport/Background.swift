@@ -3,7 +3,7 @@ import Synchronization
 
 /// Work beside the test, on a thread of its own: those of the test runner are as few as the
 /// machine's cores, and a writer that blocks on one would hold up the reader that it writes for.
-/// It begins at once; whoever started it joins it.
+/// It begins at once; the code that started it joins it.
 package final class Background<Value: Sendable>: Sendable {
     /// Asked by the work, between two pieces of it.
     package final class Stop: Sendable {

@@ -51,7 +51,7 @@ package final class CallFaults {
         let child = try ChildProcess(
             "/usr/bin/env", ["fiu-ctrl", "-f", prefix, "-c", command, "\(process)"], log: log)
         _ = Deadline.standard.poll { child.exitStatus != nil }
-        // It says what was wrong and ends with 0 all the same.
+        // It says what was wrong and still ends with 0.
         let said = try String(contentsOfFile: log, encoding: .utf8)
         guard child.exitStatus == 0, said.isEmpty else {
             throw TestFailure("fiu-ctrl: \(command): \(said)")

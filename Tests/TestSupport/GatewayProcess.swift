@@ -50,7 +50,8 @@ package final class GatewayProcess {
             self.redis = redis
             all["upstream.kind"] = "redis"
             all["upstream.redis.url"] = redis.url
-            // Whoever asks for something that the cache lacks is to get it, on a busy machine too.
+            // A client that asks for something that the cache lacks is to get it, on a busy machine
+            // too.
             all["sync.wait"] = "30s"
         }
         if Self.upstream == "postgres", settings["upstream.kind"] == nil {
@@ -103,8 +104,7 @@ package final class GatewayProcess {
     }
 
     /// Whether gateways that don't name their upstream have one elsewhere (`TEST_UPSTREAM`): a
-    /// Redis of their own, or a database of their own. The contract is the same, whoever keeps the
-    /// log.
+    /// Redis of their own, or a database of their own. The contract is the same for every origin.
     package static let isMirror = upstream != "embedded"
     package static let upstream =
         ProcessInfo.processInfo.environment["TEST_UPSTREAM"] ?? "embedded"

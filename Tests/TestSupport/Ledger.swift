@@ -98,6 +98,6 @@ package final class Ledger: Sendable {
     /// From here on, and since a second before, what is acknowledged may be lost.
     package func doubt() { state.withLock { $0.doubtedFrom = .now - .seconds(1) } }
 
-    /// From here on nothing is lost any more.
+    /// From here on nothing more is lost.
     package func trust() { state.withLock { $0.trustedFrom = .now } }
 }

@@ -73,7 +73,7 @@ package final class RedisClusterServers {
 
     private func wait(_ what: String, _ condition: () throws -> Bool) throws {
         if try !Deadline.standard.poll(until: condition) {
-            throw TestFailure("waited in vain for \(what)")
+            throw TestFailure("waited too long for \(what)")
         }
     }
 
@@ -128,7 +128,7 @@ package final class RedisClusterServers {
         }
     }
 
-    /// Moves the lowest slots of a master to another one, as whoever looks after a cluster does.
+    /// Moves the lowest slots of a master to another one, as an operator of a cluster does.
     ///
     /// - Throws: `TestFailure` where they don't arrive.
     package func reshard(_ count: Int, from: Int, to: Int) throws {

@@ -3,8 +3,8 @@ import Glibc
 
 /// A file system of a few megabytes in memory, for a gateway to run out of. It is mounted in a
 /// mount namespace of its own, which a process holds: nothing of it is seen outside, and nothing is
-/// left when the test ends, however it ends. Whoever is not root has a namespace of users as well,
-/// where the kernel lets everybody make one.
+/// left when the test ends, however it ends. A user who is not root has a namespace of users as
+/// well, where the kernel lets everybody make one.
 package final class SmallDisk {
     /// Where it is mounted, for who is inside.
     package let directory: String

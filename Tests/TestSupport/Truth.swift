@@ -101,7 +101,7 @@ package struct Truth: Sendable {
         try logs[name, default: Log()].learn(slot: 0, rev: record.required("rev"), value)
     }
 
-    /// Lets go of what no holder can have any more, where the log stood at `rev` and at `floor`
+    /// Drops what no holder can still have, where the log stood at `rev` and at `floor`
     /// longer ago than any of them is behind.
     package mutating func forget(below rev: Int, floor: Int) {
         epoch.map { logs[$0]?.forget(below: rev, floor: floor) }

@@ -74,7 +74,7 @@ protocol Peer: Sendable {
     func close(code: UInt16)
     /// Ends the connection without a word.
     func hangUp()
-    /// Whether whoever connects is let in.
+    /// Whether clients that connect are let in.
     func letIn(_ isOpen: Bool)
     /// Has time pass.
     func pass(_ milliseconds: Int) async

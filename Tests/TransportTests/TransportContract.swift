@@ -182,7 +182,7 @@ import Testing
             await rig.peer.pass(400)
             #expect(ran.withLock { $0 } == ["before"])
             #expect(rig.record.events == [.opened(number)])
-            // Whoever is at the other end learns that nobody is here.
+            // The peer at the other end learns that nobody is here.
             try await rig.until { !rig.peer.isInCompany }
         }
         let end = ContinuousClock.now + .seconds(120)

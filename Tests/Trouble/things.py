@@ -251,7 +251,7 @@ thing("start", "The file's version is none", "Somebody changed `user_version`, o
 
 # MARK: - Redis
 
-#: Whoever is connected, but for the one that asks.
+#: All clients that are connected, but for the one that asks.
 KILL = ("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 KILL_FEEDS = ("CLIENT", "KILL", "TYPE", "pubsub")
 

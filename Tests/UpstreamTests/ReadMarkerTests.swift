@@ -45,7 +45,7 @@ import Wire
         #expect(try origin.view(user: "a").reader == ReaderState(lastReadSeq: 3, unreadCount: 1))
     }
 
-    @Test func whoeverWroteBeforeJoiningHasReadTheirOwn() throws {
+    @Test func aUserWhoWroteBeforeJoiningHasReadTheirOwn() throws {
         try origin.conversation(of: ["a"])
         try origin.send("from outside", by: "bot", as: .server)
         try origin.send("x", by: "a")

@@ -6,7 +6,7 @@ import Testing
 import Upstream
 import Wire
 
-/// The rules of a log, one table for whoever keeps it. `RedisTests` asks Redis the same.
+/// The rules of a log, one table for every origin. `RedisTests` asks Redis the same.
 @Suite struct RuleTests {
     @Test(arguments: RuleCase.all)
     func theEmbeddedLogKeeps(rule: RuleCase) throws {

@@ -69,8 +69,8 @@ import Testing
         try client?.send(request("GET", "/later"))
         #expect(server.eventually { $0.echo.waiting.count == 1 })
         client = nil
-        // Whoever has only said all that it has to say is still owed the answer: until then nobody
-        // can tell the two apart.
+        // A client that has only said all that it has to say is still owed the answer. Until then
+        // nobody can tell it from one that is gone.
         server.onLoop { $0.echo.waiting[0].respond(HTTPResponse(status: 200)) }
         #expect(server.eventually { $0.server.connectionCount == 0 })
     }

@@ -48,7 +48,7 @@ import Wire
         #expect(turns == 19)
         reading.begin()
         let isFree = reading.admits(40_000)
-        #expect(isFree, "nobody waits any more")
+        #expect(isFree, "nobody still waits")
     }
 
     // MARK: - Owners
@@ -126,7 +126,7 @@ import Wire
         #expect((many.max() ?? 0) - (many.min() ?? 0) <= 1)
     }
 
-    /// Whoever comes while others wait is served after one read of each owner at most.
+    /// A peer that comes while others wait is served after one read of each owner at most.
     @Test func whoComesWaitsForOneReadOfEachOwner() {
         var crowd = Crowd(
             Array(repeating: (owner: "a", size: 40_000), count: 20)

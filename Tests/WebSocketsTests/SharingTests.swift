@@ -84,7 +84,7 @@ import Testing
         #expect(try client.receiveResponse().body == Array("carried".utf8))
     }
 
-    /// Whoever listens at the port beside this process is told from its own loops.
+    /// Only one loop of a process listens at the port, so that another process there is noticed.
     @Test func theOthersListenToNothing() throws {
         let servers = try Self.servers(3)
         let port = servers[0].port

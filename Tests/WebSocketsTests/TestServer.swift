@@ -108,7 +108,7 @@ final class Echo: ServerDelegate {
     /// How many messages came before the head of the last request, and before its body.
     var messagesBeforeHead = 0
     var messagesBeforeRequest = 0
-    /// Throttles whoever says it, before the next of its messages is read.
+    /// Throttles the client that says it, before the next of its messages is read.
     var stopWord: [UInt8]?
     /// What an upgrade is answered with; nil accepts it.
     var refusal: HTTPResponse?

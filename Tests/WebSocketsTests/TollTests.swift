@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebSockets
 
-/// What nobody else charges costs whoever sends it, and nobody else.
+/// Frames that nobody else charges for cost their sender, and nobody else.
 @Suite struct TollTests {
     /// Frames that say nothing, each sent far more often than its peer may.
     static let floods: [(name: String, first: [UInt8], frame: [UInt8])] = [
@@ -134,7 +134,7 @@ import Testing
         #expect(try fourth.receiveResponse().status == 200)
     }
 
-    /// Strangers have half of the requests under way, and whoever is known has the rest.
+    /// Strangers have half of the requests under way, and known callers have the rest.
     @Test func strangersKeepNobodyOutWhoIsKnown() throws {
         var limits = ServerLimits()
         limits.httpConnections = 4

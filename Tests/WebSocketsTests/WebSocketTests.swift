@@ -83,7 +83,7 @@ import Testing
         let client = try RawClient(port: server.port)
         try client.upgrade()
         // The rest of a large frame is on its way when the server has already seen enough; the
-        // close frame must arrive all the same.
+        // close frame must still arrive.
         try client.send(fault.bytes)
         let frame = try client.receiveFrame()
         #expect(frame.opcode == 8 && frame.closeCode == fault.code)
@@ -117,7 +117,7 @@ import Testing
         let frame = try client.receiveFrame()
         #expect(frame.closeCode == 3000)
         #expect(Array(frame.payload.dropFirst(2)) == Array("draining".utf8))
-        // What comes before the answer is not handed on any more.
+        // The server no longer hands on what comes before the answer.
         try client.sendText("too late")
         try client.sendFrame(8, [0x0B, 0xB8])
         #expect(try client.isEnded())

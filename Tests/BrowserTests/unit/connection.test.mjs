@@ -161,7 +161,7 @@ test('what was asked fails when the connection ends, and what is asked then fail
   await assert.rejects(connection.request('markRead', {}), { code: 'disconnected' });
 });
 
-test('a socket that was given up is not listened to any more', async () => {
+test('the client no longer listens to a socket that it gave up', async () => {
   const { clock, connection, sockets, begin } = playedConnection();
   const first = await begin();
   await clock.advance(30_000);

@@ -182,7 +182,7 @@ export class World {
     act(realOf(face), draft);
   }
 
-  /** Edits or deletes what a face shows, as whoever looks at it would. */
+  /** Edits or deletes what a face shows, as the person who looks at it would. */
   #rewrite(face, random) {
     const rows = face.rows().filter(({ message }) => !message.deleted);
     if (!face.conversation || rows.length === 0) return;

@@ -92,7 +92,7 @@ test('a target is open while somebody listens, and its snapshot changes with its
   assert.deepEqual(calls, ['open', 'open', 'close']);
 });
 
-test('an unknown conversation ends, with a warning for whoever writes the app', async () => {
+test('an unknown conversation ends, with a warning for the author of the app', async () => {
   const log = new FakeLog(1);
   log.refuses = ({ method }) => (method === 'subscribeMessages' ? 'not_found' : null);
   const { client } = await connected(log);

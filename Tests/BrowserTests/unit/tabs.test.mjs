@@ -364,7 +364,7 @@ test('a leader that stands still is not live for the others: another leads withi
   }
 });
 
-test('a tab without room to keep its name connects all the same', async () => {
+test('a tab without room to keep its name still connects', async () => {
   await played(async (world, wait) => {
     world.open(randomSource(2));
     const [, two] = world.tabs;

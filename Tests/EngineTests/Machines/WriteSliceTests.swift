@@ -119,9 +119,9 @@ import Wire
         #expect(crowd[20].lane.outbox.backlog <= 100_000)
     }
 
-    /// A read's large reply, which nobody else gets, is written at once; and whoever has requests
-    /// that wait for its outbox is written down to the soft limit after a tenth of a second, so
-    /// that they do not wait for as long as more comes than is written.
+    /// A read's large reply, which nobody else gets, is written at once. An outbox that requests
+    /// wait for is written down to the soft limit after a tenth of a second. So they do not wait
+    /// for as long as more comes than is written.
     @Test mutating func repliesAndRequestsDoNotWaitAsLongAsEventsCome() {
         // Nobody is ever near it, or would be written at once.
         limits.outboxHard = 1 << 40
@@ -233,8 +233,8 @@ import Wire
         #expect(flushes > 100)
     }
 
-    /// What is told beside messages, as often as it may come, does not keep them back; and a
-    /// message that is being written keeps back the next, unless the gateway drains.
+    /// Events other than messages do not keep messages back, however often they come. A message
+    /// that is being written keeps back the next, unless the gateway drains.
     @Test func onlyMessagesWaitForMessages() {
         var limits = limits
         limits.writeSlice = .tiny

@@ -49,7 +49,7 @@ import Wire
         #expect(queue.popFirst()?.element == "a")
         queue.charge(Self.payer("ann"), 2)
         #expect(Self.order(&queue) == ["b", "b", "b", "a", "a"])
-        // Nobody waits any more: all is forgiven.
+        // The queue is empty: it forgives all past costs.
         queue.charge(Self.payer("ann"), 100)
         queue.append("a", for: Self.payer("ann"), cost: 1)
         queue.append("b", for: Self.payer("ben"), cost: 1)

@@ -89,7 +89,7 @@ import Wire
     }
 
     /// Ben asks for one thing, behind forty that Ann asks for on four connections.
-    @Test func whoeverAsksForLittleComesBeforeTheRestOfWhoAsksForMuch() {
+    @Test func aUserWhoAsksForLittleComesBeforeTheRestOfOneWhoAsksForMuch() {
         let world = Self.world()
         for session in 2...4 as ClosedRange<SessionID> { world.connect(session, "ann") }
         world.connect(5, "ben")
@@ -211,7 +211,7 @@ import Wire
         #expect(world.turns.isIdle)
     }
 
-    @Test func whoeverIsClosedIsWrittenFirst() {
+    @Test func aSessionThatIsClosedIsWrittenFirst() {
         let world = Self.world()
         world.send(1, "fetchMessages", #""conversation":"c1","limit":1"#)
         _ = world.engine.disconnect(user: "ann", mayComeBack: false)
