@@ -81,6 +81,11 @@ import Testing
         expectNone(Repository.sources.flatMap(TextRules.retiredWords))
     }
 
+    @Test func sentencesArePlain() {
+        let read = Repository.files.filter { !$0.path.contains("/HouseTests/RuleTests") }
+        expectNone(read.flatMap(TextRules.phrases))
+    }
+
     @Test func thereIsNoEmojiInTheSources() {
         expectNone(Repository.sources.flatMap(TextRules.emoji))
     }

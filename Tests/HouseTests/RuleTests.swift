@@ -107,6 +107,22 @@ import Testing
         Sample(
             testDescription: "a path of some machine", rule: TextRules.machinePaths,
             bad: "let file = \"/home/me/a\"\n", good: "let file = \"/health/live\"\n"),
+        Sample(
+            testDescription: "a sentence without its subject", rule: TextRules.phrases,
+            bad: "/// Whoever reads.\n",
+            good: "/// The client that reads; many more do, and they are all the same.\n"),
+        Sample(
+            testDescription: "a phrase that a line's end cuts", rule: TextRules.phrases,
+            bad: "/// Nobody reads all\n/// the same.\n",
+            good: "let total = \"gapless_awaits_in_vain_total\"\n"),
+        Sample(
+            testDescription: "a phrase of a page", rule: TextRules.phrases,
+            path: "deploy/reference/a.md", bad: "Nobody reads any more, in vain.\n",
+            good: "Nobody reads now: no more than that.\n"),
+        Sample(
+            testDescription: "a phrase in one word", rule: TextRules.phrases,
+            path: "Sources/Browser/a.js", bad: "// It does not read anymore.\n",
+            good: "// It no longer reads.\n"),
     ]
 
     @Test(arguments: samples) func aBadSampleIsRefused(_ sample: Sample) {

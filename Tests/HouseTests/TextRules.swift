@@ -73,6 +73,30 @@ enum TextRules {
         return marks(in: file, "(^|[\\s\"'`=(:])/(\(places))/\\w", "a path of some machine")
     }
 
+    /// Phrases that make a reader stop: most of their sentences lack a subject, or have two
+    /// readings. One may go on in the next line, behind the mark of a comment or of a string. That
+    /// values "are all the same" is plain. No pattern here matches its own text.
+    static func phrases(_ file: Repository.File) -> [String] {
+        // Logs that others wrote; and SQL, since an installed function is compared with its text.
+        guard !file.path.hasPrefix("Tests/Corpora/"), !file.path.hasSuffix(".sql") else {
+            return []
+        }
+        let gap = "[\\s/*#\"+-]+"
+        let patterns = [
+            "any(\(gap))?more", "(?<!\\bare )all\(gap)the\(gap)same", "who[e]ver", "in\(gap)vain",
+            "what\(gap)is\(gap)told",
+        ]
+        let pattern = "\\b(\(patterns.joined(separator: "|")))\\b"
+        var faults: [String] = []
+        var rest = file.text[...]
+        while let range = rest.range(of: pattern, options: [.regularExpression, .caseInsensitive]) {
+            let line = file.text[..<range.lowerBound].count { $0 == "\n" } + 1
+            faults.append("\(file.path):\(line): \"\(rest[range])\", which has a plainer word")
+            rest = rest[range.upperBound...]
+        }
+        return faults
+    }
+
     private static func marks(
         in file: Repository.File, _ pattern: String, _ what: String
     ) -> [String] {
