@@ -196,6 +196,20 @@ import Wire
         try world.settle()
     }
 
+    /// The other branch parts at the last change but one, so that what its first change continues is
+    /// known and right; its own number has another mark.
+    @Test func aKnownNumberWithAnotherMarkIsFoundAtOnce() throws {
+        let world = try ReplicaStory.begin(messages: 3) { $0.verifyInterval = 60_000 }
+        try world.subscribe(0)
+        try world.say(2)
+        let before = world.head()
+        world.windBack(by: 1)
+        try world.say()
+        #expect(world.head()?.epoch != before?.epoch)
+        #expect(!world.held(by: 0).isSubscribed)
+        try world.settle()
+    }
+
     /// The feed loses the changes that would contradict what is known: the next one names a mark
     /// before it that the stream never saw.
     @Test func aChangeThatContinuesAnotherBranchJoinsNothing() throws {

@@ -30,7 +30,7 @@ extension Sync {
             doubt(stream, told: [head.epoch])
             return
         }
-        guard !contradicts(event, head, stream) else { return contradicted(stream) }
+        guard !contradicts(event, head, stream) else { return lostItsEnd(stream) }
         // It was taken, or the chain will bring what changed again. But a change that nobody here
         // knows may also be of a log that was put back.
         guard head.rev > state.head.rev else {
@@ -72,15 +72,7 @@ extension Sync {
         return mark != after
     }
 
-    /// The feed goes on with another branch of the log than the stream knows: the origin is asked
-    /// which one counts.
-    func contradicted(_ stream: Stream) {
-        // Events that came before the question say nothing that its answer does not.
-        stream.waits.events = []
-        lostItsEnd(stream)
-    }
-
-    /// The log contradicts what this gateway had of it.
+    /// The log contradicts what this gateway had of it: the origin is asked which branch counts.
     func lostItsEnd(_ stream: Stream) {
         emit(.branched)
         doubt(stream)
