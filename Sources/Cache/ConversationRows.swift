@@ -18,6 +18,7 @@ package final class ConversationRows {
     private let listedBehind: Statement
     private let total: Statement
     private let totalLeaving: Statement
+    private let created: Statement
     private let changed: Statement
     private let gone: Statement
     private let state: Statement
@@ -57,6 +58,8 @@ package final class ConversationRows {
             "\(ofUser) AND (c.activity, c.cid) < (?, ?) \(latestFirst)")
         total = try connection.prepare("SELECT count(*) FROM member WHERE user = ? AND member = 1")
         totalLeaving = try connection.prepare("SELECT count(*) \(leaving)")
+        created = try connection.prepare(
+            "SELECT count(*) FROM conversation WHERE created_by = ? AND removed = 0")
         changed = try connection.prepare(
             "\(ofUser) AND (c.touched > ?2 OR m.touched > ?2) ORDER BY c.activity DESC, c.cid DESC")
         gone = try connection.prepare(
@@ -174,6 +177,13 @@ package final class ConversationRows {
         total.bind(1, user)
         totalLeaving.bind(1, user)
         return (try total.first { $0.int(0) } ?? 0) - (try totalLeaving.first { $0.int(0) } ?? 0)
+    }
+
+    /// How many of the conversations that the user created there are.
+    /// - Throws: `CacheError`, if the file can't be read.
+    package func created(by user: String) throws(CacheError) -> Int {
+        created.bind(1, user)
+        return try created.first { $0.int(0) } ?? 0
     }
 
     /// The user's conversations that changed after the list's rev `rev`, latest activity first.

@@ -30,7 +30,7 @@ enum Schema {
     /// "GPLS": identifies the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth]
+    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth]
 
     /// Migrates the file from this version to the newest.
     /// - Throws: `CacheError`, SQLite's failure.
@@ -240,5 +240,11 @@ enum Schema {
                     AS rest_up_to,
                 t.above
             FROM conversation AS c LEFT JOIN tail AS t ON t.cid = c.cid;
+        """
+
+    /// Counts what a user created.
+    private static let ninth = """
+        CREATE INDEX conversation_by_creator ON conversation (created_by)
+            WHERE created_by IS NOT NULL AND removed = 0;
         """
 }

@@ -275,8 +275,9 @@ extension ConfigurationKey {
         .init(
             "limits.conversations_per_user", \.limits.log.conversationsPerUser,
             .count(0...10_000_000), reloads: true,
-            "In how many conversations a client may take part that creates another. It binds"
-                + " createConversation alone, not being added, nor the server API. 0: no limit."),
+            "How many conversations there may be that one user created. Being added to those of"
+                + " others does not count, leaving one's own makes no room, and the server API is"
+                + " not bound. 0: no limit."),
         .init(
             "limits.reply", \.limits.reply, .size(4 * kibi...64 * mebi),
             "The largest reply; a page that would pass it holds fewer messages."),

@@ -19,8 +19,9 @@ package struct LogLimits: Sendable, Hashable {
     package var participants = 10_000
     /// `limits.admins`: how many participants may be admins.
     package var admins = 100
-    /// `limits.conversations_per_user`: in how many conversations the creator of another one may
-    /// take part; 0: no limit.
+    /// `limits.conversations_per_user`: how many of the conversations that a user created there may
+    /// be; 0: no limit. It charges who causes the cost: neither does being put into conversations
+    /// of others count, nor does leaving one's own make room.
     package var conversationsPerUser = 10_000
 
     package init() {}
@@ -80,13 +81,13 @@ package struct LogLimits: Sendable, Hashable {
         }
     }
 
-    /// Checks how many conversations the creator of another one takes part in.
+    /// Checks how many of the creator's conversations there are.
     /// - Throws: `too_large`, naming limit and value.
     package func check(conversationsOfCreator count: Int) throws(RequestError) {
         guard conversationsPerUser > 0, count >= conversationsPerUser else { return }
         throw RequestError(
             .limitConversationsPerUser,
-            "createConversation: the user takes part in \(count) conversations, at most"
+            "createConversation: there are \(count) conversations that the user created, at most"
                 + " \(conversationsPerUser) are accepted (limits.conversations_per_user)")
     }
 

@@ -17,7 +17,10 @@ extension Origin {
             return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: false)
         }
         if caller != .server {
-            try limits.check(conversationsOfCreator: archive.list(of: caller.name).count)
+            let own = conversations.filter { id in
+                log(id).map { creators[$0.epoch] == caller.name } ?? false
+            }
+            try limits.check(conversationsOfCreator: own.count)
         }
         if let taken = log(id) {
             throw taken.has(caller.name) ? .conversationTaken : .conversationOfOthers

@@ -90,6 +90,7 @@ import Wire
             let connection = try Connection(path: scratch.file(), access: .readWrite)
             try connection.execute(
                 """
+                DROP INDEX conversation_by_creator;
                 DROP VIEW log;
                 DROP TABLE tail;
                 DROP TABLE place_by_id;

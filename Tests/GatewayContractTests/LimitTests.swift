@@ -238,11 +238,22 @@ import Testing
             #expect(try gateway.api().http.send("PUT", path + "/participants/dave").status == 413)
         }
 
-        @Test func conversationsPerUserBindsTheCallerOfCreateConversationAlone() throws {
+        @Test func conversationsPerUserChargesWhoCreates() throws {
             let gateway = try LiveGateway.get()
             let user = LiveGateway.name("maker")
             let client = try gateway.client(user)
             let params: JSONValue = ["participants": ["bob"], "distinct": true]
+            // What others put one into, and leave, takes no room.
+            let mallory = try gateway.client(LiveGateway.name("mallory"))
+            for _ in 0..<2 {
+                let made = try mallory.result(
+                    of: mallory.send("createConversation", ["participants": .strings([user])]))
+                let id = try #require(made["conversation"]["id"].string)
+                let left = try mallory.code("leaveConversation", ["conversation": .string(id)])
+                #expect(left == "ok")
+            }
+            #expect(
+                try mallory.code("createConversation", ["participants": []]) == "too_large")
             #expect(try client.code("createConversation", params) == "ok")
             #expect(try client.code("createConversation", ["participants": []]) == "ok")
             #expect(try client.code("createConversation", ["participants": []]) == "too_large")

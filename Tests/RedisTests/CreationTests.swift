@@ -71,7 +71,7 @@ import Wire
         let isEntered = Deadline.standard.poll {
             (try? server.ask("EXISTS", "gapless:user:alice")) == .integer(1)
         }
-        try server.ask("SET", "gapless:user:alice", "no list")
+        try server.ask("SET", "gapless:created:alice", "no set")
         #expect(isEntered)
         for token in tokens {
             guard case .performed = try subject.outputs.wait(for: token) else {
@@ -101,6 +101,21 @@ import Wire
         #expect(throws: RequestError.damagedKey) { try subject.conversation(of: ["alice"]) }
         try server.ask("DEL", "gapless:user:alice")
         #expect(try create([nil], by: "alice") == ["ok"])
+    }
+
+    /// As after a gateway that died between a deletion and its note.
+    @Test func whatIsGoneMakesRoomThoughItsNoteStayed() throws {
+        #expect(try create(["a", "b", "c"], by: "alice") == ["ok", "ok", "ok"])
+        try subject.perform(.deleteConversation("b"), by: .server)
+        let isTakenOff = Deadline.standard.poll {
+            (try? server.ask("ZCARD", "gapless:created:alice")) == .integer(2)
+        }
+        #expect(isTakenOff)
+        try subject.conversation("b", of: ["bob"])
+        for id in ["b", "gone"] { try server.ask("ZADD", "gapless:created:alice", "0", id) }
+        // The one of this name is another's now.
+        #expect(try create([nil, nil], by: "alice") == ["ok", "too_large"])
+        #expect(try server.ask("ZCARD", "gapless:created:alice") == .integer(3))
     }
 
     @Test func oneThatFailsLeavesRoomForTheNext() throws {

@@ -53,33 +53,35 @@ extension RuleCase {
                 by: alice, .refused(.limitParticipants)
             )
             .call(.deleteConversation("c1"), .refused(.conversationNotFound)),
-        RuleCase("limits.conversations_per_user binds the caller of createConversation alone")
+        RuleCase("limits.conversations_per_user charges who creates, as long as it is there")
             .limits { $0.conversationsPerUser = 2 }
             .call(
                 .create(id: "c1", ConversationFields(participants: ["b"]), distinct: true),
                 by: alice
             )
+            // What others put one into does not count, whether or not they stay.
             .call(.put(id: "c2", ConversationFields(participants: ["alice"])))
+            .call(new("c3", with: "alice"), by: .user("b"))
+            .call(.leave("c3"), by: .user("b"))
+            .call(new("c4"), by: alice)
             .call(
-                .create(id: "c3", ConversationFields(participants: []), distinct: false),
-                by: alice,
+                new("c5"), by: alice,
                 .refused(
                     .limitConversationsPerUser, naming: ["limits.conversations_per_user", "2"])
             )
             .call(
-                .create(id: "c3", ConversationFields(participants: ["b"]), distinct: true),
+                .create(id: "c5", ConversationFields(participants: ["b"]), distinct: true),
                 by: alice, .conversation { $0.record.id == "c1" }
             )
-            .call(.put(id: "c3", ConversationFields(participants: ["alice"])))
-            .call(
-                .create(id: "c4", ConversationFields(participants: ["alice"]), distinct: false),
-                by: .user("b")
-            )
-            .call(.leave("c1"), by: alice)
+            .call(.put(id: "c5", ConversationFields(participants: ["alice"])))
+            // Leaving makes no room, deleting does.
+            .call(.leave("c4"), by: alice)
+            .call(new("c6"), by: alice, .refused(.limitConversationsPerUser))
+            .call(.deleteConversation("c4"))
+            .call(new("c6"), by: alice)
+            .call(new("c7"), by: alice, .refused(.limitConversationsPerUser))
             .limits { $0.conversationsPerUser = 0 }
-            .call(
-                .create(id: "c5", ConversationFields(participants: []), distinct: false),
-                by: alice),
+            .call(new("c7"), by: alice),
         RuleCase("who joins again has read what they wrote themselves, and no more")
             .call(put("alice", "b", "c"))
             .call(send(by: "alice"))
@@ -97,6 +99,10 @@ extension RuleCase {
             .call(put("alice", "b", "c"))
             .call(say("three"), by: .user("c"), has(lastRead: 0, unread: 3)),
     ]
+
+    private static func new(_ id: String, with others: String...) -> Operation {
+        .create(id: id, ConversationFields(participants: others), distinct: false)
+    }
 
     private static func send(by author: String) -> Operation {
         let content = MessageContent(body: "x")

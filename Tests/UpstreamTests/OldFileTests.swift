@@ -10,6 +10,7 @@ import Wire
 @Suite struct OldFileTests {
     /// The file as the seventh version had it. Nothing in it was left to a tail.
     private static let back = """
+        DROP INDEX conversation_by_creator;
         DROP VIEW log;
         DROP TABLE tail;
         DROP TABLE place_by_id;

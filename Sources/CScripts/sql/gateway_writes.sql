@@ -150,7 +150,8 @@ begin
     end if;
   end if;
   if most > 0 and p_operation ->> 'creator' is not null then
-    count := (select count(*) from members where user_id = p_operation ->> 'creator');
+    count := (
+      select count(*) from conversations where created_by = p_operation ->> 'creator');
     if count >= most then
       return json_build_object('word', 'full', 'count', count);
     end if;

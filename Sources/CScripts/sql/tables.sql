@@ -52,6 +52,13 @@ create table if not exists {schema}.conversations (
   admins bigint not null default 0,
   joins bigint not null default 0        -- how many have joined so far
 ) with (fillfactor = 70);
+do $index$ begin
+  if to_regclass(format('%I.conversations_by_creator', {schema_text})) is null then
+    create index if not exists conversations_by_creator
+      on {schema}.conversations (created_by)
+      where (created_by is not null);
+  end if;
+end $index$;
 
 -- The newest value of each message. What a client sent is kept as the text that it sent.
 create table if not exists {schema}.messages (

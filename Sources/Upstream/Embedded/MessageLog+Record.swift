@@ -24,7 +24,7 @@ extension MessageLog {
             return .conversation(try rows.view(log, for: user), isNew: false)
         }
         if let user {
-            try limits.check(conversationsOfCreator: try rows.conversations.total(user))
+            try limits.check(conversationsOfCreator: try rows.conversations.created(by: user))
         }
         if let id, let taken = try rows.conversations.log(id) {
             let member = try user.flatMap { try rows.members.member(taken.cid, $0) }

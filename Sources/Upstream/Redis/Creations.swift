@@ -1,11 +1,11 @@
 import Synchronization
 import Wire
 
-/// Creations in progress per user that are not in the users' lists yet, so that concurrent calls
+/// Creations in progress per user that are not noted for the users yet, so that concurrent calls
 /// can't pass `limits.conversations_per_user` together. It knows only those of this process. Any
 /// thread.
 final class Creations: Sendable {
-    /// The decision for a call after the user's list was counted.
+    /// The decision for a call after the user's conversations were counted.
     enum Disposition {
         /// It may create; `end` must be called once it has succeeded or failed.
         case begins
@@ -25,8 +25,8 @@ final class Creations: Sendable {
     private let lines = Mutex<[ID: Line]>([:])
 
     /// - Parameters:
-    ///   - count: how many the user has. Creations in progress may be among them.
-    ///   - limit: how many a user may have; 0: any number.
+    ///   - count: how many the user created. Creations in progress may be among them.
+    ///   - limit: how many there may be; 0: any number.
     ///   - again: counts once more, for a call that has to wait.
     func begin(
         _ user: String, count: Int, limit: Int, again: @escaping @Sendable () -> Void

@@ -9,12 +9,9 @@ extension Redis {
         guard let user = call.user else {
             return createChecked(id, fields, isDistinct: isDistinct, call)
         }
-        // Counts the list's entries: some may be stale, and calls in progress are missing. A key's
-        // commands are answered in order, so a call that is not counted yet has not ended.
-        let ask = RedisCommand.words([
-            Array("ZCOUNT".utf8), scripts.keys.list(of: user), Array("-inf".utf8),
-            Array("(\(RedisScript.tagMoment)".utf8),
-        ])
+        // Some may be gone, and calls in progress are missing. A key's commands are answered in
+        // order, so a call that is not counted yet has not ended.
+        let ask = RedisCommand.words([Array("ZCARD".utf8), scripts.keys.created(by: user)])
         scripts.servers.send([ask]) { result in
             let count = result.flatMap { replies in
                 self.scripts.read(replies[0], .listed, "of a user").map { _ in replies[0].int ?? 0 }
@@ -23,26 +20,100 @@ extension Redis {
             if case .failure = count { self.creations.wake(user) }
             do throws(RequestError) {
                 let count = try count.get()
-                let limits = self.limits
                 let fate = self.creations.begin(
-                    user, count: count, limit: limits.conversationsPerUser
+                    user, count: count, limit: self.limits.conversationsPerUser
                 ) {
                     self.create(id, fields, isDistinct: isDistinct, call)
                 }
-                guard case .begins = fate else {
-                    return try limits.check(conversationsOfCreator: count)
+                switch fate {
+                case .begins:
+                    var call = call
+                    call.ended = { self.creations.end(user) }
+                    self.createChecked(id, fields, isDistinct: isDistinct, call)
+                case .waits: break
+                case .isRefused:
+                    self.forgetGone(of: user) { hasRoom in
+                        do throws(RequestError) {
+                            if !hasRoom { try self.limits.check(conversationsOfCreator: count) }
+                            self.create(id, fields, isDistinct: isDistinct, call)
+                        } catch {
+                            guard isDistinct else { return self.finish(call, .failure(error)) }
+                            // One that is there is answered.
+                            self.findDistinct(fields, call, otherwise: error)
+                        }
+                    }
                 }
-                var call = call
-                call.ended = { self.creations.end(user) }
-                self.createChecked(id, fields, isDistinct: isDistinct, call)
             } catch {
-                guard isDistinct, error.code == .tooLarge else {
-                    return self.finish(call, .failure(error))
-                }
-                self.findDistinct(fields, call, otherwise: error)
+                self.finish(call, .failure(error))
             }
         }
     }
+
+    // MARK: who created what
+
+    /// Ends a call that may have created a conversation, which is noted for its creator before: the
+    /// note lies in another slot. Without it, as when the gateway dies between the two, the
+    /// creator is charged one less.
+    private func finishCreation(_ call: Call, _ result: Result<Outcome, RequestError>) {
+        guard let user = call.user, case .success(.conversation(let view, isNew: true)) = result
+        else { return finish(call, result) }
+        let note = RedisCommand.words([
+            Array("ZADD".utf8), scripts.keys.created(by: user), [UInt8(ascii: "0")],
+            Array(view.record.id.utf8),
+        ])
+        scripts.servers.send([note]) { replies in
+            _ = replies.flatMap { self.scripts.read($0[0], .listed, "of a user") }
+            self.finish(call, result)
+        }
+    }
+
+    /// The conversation is deleted: it is taken off the notes of its creator. If that fails,
+    /// `forgetGone` does it.
+    func forget(_ id: String, createdBy user: String) {
+        let note = [Array("ZREM".utf8), scripts.keys.created(by: user), Array(id.utf8)]
+        scripts.servers.send([.words(note)]) { _ in }
+    }
+
+    /// Looks at some of the conversations that a user created, those first that were not looked at
+    /// for longest, and takes off the notes what is gone.
+    /// - Parameter then: is told whether there were such.
+    private func forgetGone(of user: String, then: @escaping @Sendable (Bool) -> Void) {
+        let key = scripts.keys.created(by: user)
+        let first = [Array("ZRANGE".utf8), key, Array("0".utf8), Array("\(Self.looks - 1)".utf8)]
+        let last = ["-1", "-1", "WITHSCORES"].map { Array($0.utf8) }
+        scripts.servers.send([.words(first), .words([Array("ZRANGE".utf8), key] + last)]) {
+            result in
+            guard let replies = try? result.get() else { return then(false) }
+            let ids = replies[0].elements.compactMap(\.bytes)
+            let newest = replies[1].elements.last?.string.flatMap { Int($0) } ?? 0
+            guard !ids.isEmpty else { return then(false) }
+            let questions = ids.map { id in
+                let meta = self.scripts.keys.meta(of: String(decoding: id, as: UTF8.self))
+                return RedisCommand.words([Array("HGET".utf8), meta, Array("createdBy".utf8)])
+            }
+            self.scripts.servers.send(questions) { result in
+                guard let replies = try? result.get() else { return then(false) }
+                // A key of another type is a damaged log, which is there.
+                let fates = zip(ids, replies).map { id, reply in
+                    (id: id, isThere: reply.errorCode != nil || reply.string == user)
+                }
+                let notes = fates.map { id, isThere in
+                    let words =
+                        isThere
+                        ? [Array("ZADD".utf8), key, Array(String(newest + 1).utf8), id]
+                        : [Array("ZREM".utf8), key, id]
+                    return RedisCommand.words(words)
+                }
+                self.scripts.servers.send(notes) { result in
+                    let isWritten = (try? result.get())?.allSatisfy { $0.errorCode == nil } ?? false
+                    then(isWritten && fates.contains { !$0.isThere })
+                }
+            }
+        }
+    }
+
+    /// How many conversations a refused call looks at.
+    private static let looks = 20
 
     /// Creates it; the caller's limit was checked.
     private func createChecked(
@@ -58,7 +129,7 @@ extension Redis {
                     said, members: members, people: nil, createdBy: call.user)
                 return write(decided, of: id, call) { result in
                     guard case .failure(.conversationTaken) = result else {
-                        return self.finish(call, result)
+                        return self.finishCreation(call, result)
                     }
                     self.refuseTaken(id, call)
                 }
@@ -120,7 +191,7 @@ extension Redis {
     private func settle(_ wish: Wish, on id: String, _ call: Call) {
         write(wish.decided, of: id, call) { result in
             guard case .failure(.conversationTaken) = result else {
-                return self.finish(call, result)
+                return self.finishCreation(call, result)
             }
             // Looked up as the server API, which sees every conversation; the participants are
             // compared below.

@@ -98,6 +98,7 @@ extension Redis {
                 self.lists.takeOff(id, view.users, entries)
                 self.lists.tell(view.users, id, isIn: false)
                 if let people = answer[1].string { self.release(people, from: id) }
+                if let user = view.createdBy { self.forget(id, createdBy: user) }
                 self.finish(call, .success(.done))
             }
         }

@@ -34,6 +34,9 @@ struct RedisKeys: Sendable {
         return Self.parts.map { name + $0 }
     }
 
+    /// The key of the log's own fields.
+    func meta(of conversation: String) -> [UInt8] { name(of: conversation) + Array(":meta".utf8) }
+
     /// The key of the participants.
     func members(of conversation: String) -> [UInt8] {
         name(of: conversation) + Array(":members".utf8)
@@ -58,6 +61,9 @@ struct RedisKeys: Sendable {
 
     /// The list of a user's conversations.
     func list(of user: String) -> [UInt8] { users + Array(user.utf8) }
+
+    /// The conversations that a user created, scored by when each was last looked at.
+    func created(by user: String) -> [UInt8] { prefix + Array("created:\(user)".utf8) }
 
     /// The keys of the list's log of departures, in the order in which its scripts take them. The
     /// braces put them in one slot.
