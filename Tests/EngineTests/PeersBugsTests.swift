@@ -52,7 +52,8 @@ import Wire
         world.hold(.acknowledgements)
         _ = world.questions()
         try world.subscribe(0)
-        #expect(world.questions().isEmpty)
+        // Whether she takes part is asked; nothing else.
+        #expect(world.questions() == [.conversation("c1", reader: "ann")])
         // What comes between asking for the feed and its beginning is told by no feed.
         try world.say(2)
         try world.release(.acknowledgements)

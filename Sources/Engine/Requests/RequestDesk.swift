@@ -28,6 +28,7 @@ final class RequestDesk {
     let tally: Tally
     let connections: Connections
     let sync: Sync
+    var entrances = Entrances()
     @exclusivity(unchecked) private var steps: [Step] = []
 
     init(_ connections: Connections, _ sync: Sync) {
@@ -219,7 +220,8 @@ extension Questions.Purpose {
         case .shown(var call):
             call.takesCached = true
             return call
-        case .load, .refresh, .reach, .write, .store, .reload, .place, .proof, .unread, .fetch:
+        case .load, .entry, .refresh, .reach, .write, .store, .reload, .place, .proof, .unread,
+            .fetch:
             return nil
         }
     }
