@@ -1,5 +1,6 @@
 """Each file of deploy/, shown to the tool that it is written for."""
 
+import http.client
 import json
 import pathlib
 import re
@@ -8,7 +9,8 @@ import unittest
 
 import yaml
 
-from processes import DEPLOY, PROGRAM, REPOSITORY, Gateway, run, text
+from processes import (
+    DEPLOY, PROGRAM, REPOSITORY, Daemon, Gateway, free_port, run, text, wait_until)
 
 
 def documents(path):
@@ -165,6 +167,39 @@ class Files(unittest.TestCase):
         for ports in (service.get("ports", []) for service in services.values()):
             self.assertTrue(all(port.startswith("127.0.0.1:") for port in ports))
         self.succeeds("haproxy", "-c", "-f", DEPLOY / "compose/haproxy.cfg")
+
+    def test_the_trial_takes_loopback_names_only(self):
+        """It lets in whoever comes: no page may reach it by a name that leads to this machine."""
+        own = (DEPLOY / "compose/haproxy.cfg").read_text()
+        # The resolver and the gateways are those of the containers' network.
+        frontend = own[own.index("\nfrontend chat"):own.index("\nbackend gapless")]
+        with Gateway() as gateway, Daemon() as proxy:
+            port = free_port()
+            file = proxy.path / "haproxy.cfg"
+            file.write_text(
+                "defaults\n    mode http\n    timeout connect 2s\n    timeout client 9s\n"
+                "    timeout server 9s\n"
+                + frontend.replace("bind :8080", f"bind 127.0.0.1:{port}")
+                + f"\nbackend gapless\n    server a {gateway.address}\n")
+
+            def status(host):
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=9)
+                try:
+                    connection.request("GET", "/", headers={"Host": host})
+                    return connection.getresponse().status
+                except OSError:
+                    return 0
+                finally:
+                    connection.close()
+
+            proxy.start("haproxy", "-db", "-f", file)
+            wait_until(lambda: status("localhost"), "HAProxy")
+            own = ["localhost", "LOCALHOST:8080", "alice.localhost:8080", "127.0.0.1:8080",
+                   "[::1]:8080"]
+            others = ["example.org", "127.0.0.1.example.org", "localhost.example.org:8080",
+                      "example.org:8080", "xlocalhost", ""]
+            self.assertEqual({host: status(host) for host in own}, dict.fromkeys(own, 200))
+            self.assertEqual({host: status(host) for host in others}, dict.fromkeys(others, 403))
 
     def test_the_readme_starts_the_containers_and_names_their_page(self):
         readme = (REPOSITORY / "README.md").read_text()
