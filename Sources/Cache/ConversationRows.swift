@@ -42,7 +42,10 @@ package final class ConversationRows {
             ORDER BY from_rev DESC LIMIT 1
             """)
         byPeople = try connection.prepare(
-            "SELECT cid FROM conversation WHERE people = ? AND removed = 0 ORDER BY cid DESC")
+            """
+            SELECT cid FROM conversation WHERE people = ? AND removed = 0
+            ORDER BY cid DESC LIMIT 1
+            """)
         let ofUser = """
             SELECT c.cid, c.activity FROM member AS m CROSS JOIN log AS c ON c.cid = m.cid
             WHERE m.user = ?1 AND m.member = 1 AND c.removed = 0
@@ -139,12 +142,12 @@ package final class ConversationRows {
         return try confirmed.first { $0.text(0) }
     }
 
-    /// The numbers of the distinct conversations that were created for these participants, newest
-    /// first. The caller must check whether they still have just them.
+    /// The number of the distinct conversation that was created for these participants last. The
+    /// caller must check whether it still has just them.
     /// - Throws: `CacheError`, if the file can't be read.
-    package func conversations(people: [UInt8]) throws(CacheError) -> [Int] {
+    package func newest(people: [UInt8]) throws(CacheError) -> Int? {
         byPeople.bind(1, people)
-        return try byPeople.all { $0.int(0) }
+        return try byPeople.first { $0.int(0) }
     }
 
     // MARK: the list

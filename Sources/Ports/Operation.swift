@@ -155,6 +155,8 @@ package enum Outcome: Sendable, Hashable {
     case messages([EncodedMessage], at: Written, isNew: Bool)
     case conversation(ConversationView, isNew: Bool)
     case read(ReaderState)
+    /// The conversation is gone, with so many who took part.
+    case removed(people: Int)
     case done
 
     /// The log that has what was written; nil if the log did not change, or is gone.
@@ -162,7 +164,7 @@ package enum Outcome: Sendable, Hashable {
         switch self {
         case .messages(_, let written, _): written
         case .conversation(let view, _): Written(view.record.id, view.head)
-        case .read, .done: nil
+        case .read, .removed, .done: nil
         }
     }
 }

@@ -28,7 +28,7 @@ extension Origin {
         let outcome = try create(id, said, fields, by: caller)
         if let log = log(id) {
             creators[log.epoch] = caller.name
-            if isDistinct { distinct.insert(log.epoch) }
+            if isDistinct { distinct[Set(log.record().participants)] = log.epoch }
         }
         return outcome
     }
@@ -37,7 +37,7 @@ extension Origin {
     func distinct(_ fields: ConversationFields, _ caller: Caller) -> ModelLog? {
         let people = Set([caller.name] + (fields.participants ?? []))
         return conversations.compactMap { log($0) }.first { log in
-            distinct.contains(log.epoch) && Set(log.record().participants) == people
+            distinct[people] == log.epoch && Set(log.record().participants) == people
         }
     }
 
@@ -131,7 +131,7 @@ extension Origin {
             .deleted(
                 conversation: log.conversation, epoch: log.epoch, participants: record.participants)
         )
-        return .done
+        return .removed(people: record.participants.count)
     }
 
     mutating func mark(

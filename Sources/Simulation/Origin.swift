@@ -31,9 +31,10 @@ package struct Origin {
     package var limits = LogLimits()
     /// How many messages of each conversation are kept; 0: all.
     package var retained = 0
-    /// The clients that created conversations, by epoch; below, the distinct conversations.
+    /// The clients that created conversations, by epoch; below, the epoch of the conversation that
+    /// was created as distinct for some people last.
     var creators: [String: String] = [:]
-    var distinct: Set<String> = []
+    var distinct: [Set<String>: String] = [:]
     /// The events of the current commit.
     var events: [FeedEvent] = []
     var now = Timestamp(milliseconds: 0)

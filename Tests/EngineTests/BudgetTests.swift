@@ -84,6 +84,13 @@ import Wire
         #expect(cost(rig, "updateConversation", #""conversation":"c1","title":"t""#) == 1 + 10)
     }
 
+    /// As its creation does: each who took part is looked up, and told.
+    @Test func theEndOfAMuchPeopledConversationCostsByThePeople() {
+        let rig = rig(participants: 1001)
+        rig.write(.addAdmins(conversation: "c1", ["ann"]))
+        #expect(cost(rig, "deleteConversation", #""conversation":"c1""#) == 1 + 10)
+    }
+
     @Test func noRequestCostsMoreThanAQuarterOfTheBurst() {
         for method in ["fetchConversation", "fetchParticipants"] {
             let rig = rig(participants: 50_000)

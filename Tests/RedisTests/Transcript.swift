@@ -17,6 +17,7 @@ enum Transcript {
             "messages \(messages.map(line)) new \(isNew)"
         case .success(.conversation(let view, let isNew)): "\(line(view)) new \(isNew)"
         case .success(.read(let reader)): line(reader)
+        case .success(.removed(let people)): "removed, of \(people)"
         case .success(.done): "done"
         }
     }

@@ -77,11 +77,21 @@ extension RuleCase {
             // Leaving makes no room, deleting does.
             .call(.leave("c4"), by: alice)
             .call(new("c6"), by: alice, .refused(.limitConversationsPerUser))
-            .call(.deleteConversation("c4"))
+            .call(.deleteConversation("c4"), .removed(people: 0))
             .call(new("c6"), by: alice)
             .call(new("c7"), by: alice, .refused(.limitConversationsPerUser))
             .limits { $0.conversationsPerUser = 0 }
             .call(new("c7"), by: alice),
+        RuleCase("a distinct call looks at the one that was created so last")
+            .call(distinct("c1"), by: alice)
+            .call(distinct("c2"), by: alice, .conversation { $0.record.id == "c1" })
+            .call(.leave("c1"), by: .user("b"))
+            .call(distinct("c2"), by: alice, .conversation { $0.record.id == "c2" })
+            .call(.leave("c2"), by: .user("b"))
+            .call(.addParticipants(conversation: "c1", [NewParticipant(user: "b")]))
+            // However many there were before, and however they are now.
+            .call(distinct("c3"), by: alice, .conversation { $0.record.id == "c3" })
+            .call(.deleteConversation("c3"), by: alice, .removed(people: 2)),
         RuleCase("who joins again has read what they wrote themselves, and no more")
             .call(put("alice", "b", "c"))
             .call(send(by: "alice"))
@@ -102,6 +112,10 @@ extension RuleCase {
 
     private static func new(_ id: String, with others: String...) -> Operation {
         .create(id: id, ConversationFields(participants: others), distinct: false)
+    }
+
+    private static func distinct(_ id: String) -> Operation {
+        .create(id: id, ConversationFields(participants: ["b"]), distinct: true)
     }
 
     private static func send(by author: String) -> Operation {

@@ -15,6 +15,8 @@ package struct RuleCase: Sendable, CustomStringConvertible {
     /// What is expected of a call.
     package enum Expectation: Sendable {
         case done
+        /// The conversation, with so many who took part.
+        case removed(people: Int)
         /// Refused for this reason, and with a message in which all of these occur.
         case refused(RequestError.Reason, naming: [String] = [])
         /// Refused as `conflict`, with the value as it is for which this holds.
@@ -77,6 +79,8 @@ extension RuleCase.Expectation {
     func fault(in result: Result<Outcome, RequestError>) -> String? {
         switch (self, result) {
         case (.done, .success): return nil
+        case (.removed(let expected), .success(.removed(let people))) where expected == people:
+            return nil
         case (.refused(let reason, let words), .failure(let error)):
             guard error.reason == reason else { return "\(error)" }
             let missing = words.filter { !error.message.contains($0) }

@@ -115,6 +115,7 @@ import Wire
         case .success(.conversation(let view, let isNew)):
             "\(isNew) \(view.record) \(view.head.seq) \(view.head.rev) \(view.reader as Any)"
         case .success(.read(let reader)): "\(reader)"
+        case .success(.removed(let people)): "removed, of \(people)"
         case .success(.done): "done"
         }
     }

@@ -229,7 +229,7 @@ import Wire
         let old = try origin.conversation(of: ["a", "b"]).head
         for _ in 0..<3 { try origin.send("old", id: nil, by: "a") }
         _ = origin.events()
-        #expect(try origin.perform(.deleteConversation("c1")) == .done)
+        #expect(try origin.perform(.deleteConversation("c1")) == .removed(people: 2))
         guard case .deleted("c1", old.epoch, ["a", "b"]) = origin.events().first else {
             Issue.record("the feed did not tell the removal")
             return

@@ -276,7 +276,7 @@ final class Lists {
     func wrote(_ outcome: Outcome, _ request: Request, by user: ID) {
         switch outcome {
         case .conversation(let view, _): showed([view], to: user)
-        case .read, .messages, .done:
+        case .read, .messages, .removed, .done:
             guard let conversation = request.written?.id else { return }
             let stream = streams[conversation]
             if case .read(let reader) = outcome {

@@ -63,7 +63,7 @@ extension Journal {
                 (entry.low, entry.rev, entry.text) = (message.seq, message.rev, message.id)
                 add(entry)
             }
-        case .success(.conversation), .success(.read), .success(.done):
+        case .success(.conversation), .success(.read), .success(.removed), .success(.done):
             return
         case .failure(let error):
             (entry.kind, entry.text, entry.by) = (.refused, error.message, error.code.rawValue)

@@ -170,7 +170,7 @@ extension JSONWriter {
         case .read(let reader):
             member("lastReadSeq", int: reader.lastReadSeq)
             member("unreadCount", int: reader.unreadCount)
-        case .done:
+        case .removed, .done:
             break
         }
         endObject()

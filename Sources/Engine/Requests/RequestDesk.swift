@@ -260,12 +260,16 @@ extension Outcome {
         switch self {
         case .messages(let messages, _, _): 256 + (messages.first?.json.count ?? 0)
         case .conversation(let view, _): view.size
-        case .read, .done: 96
+        case .read, .removed, .done: 96
         }
     }
 
-    /// Participants looked at for it: a change of slot 0 is about all of them.
+    /// Participants looked at for it: a change of slot 0 is about all of them, and so is its end.
     var people: Int {
-        if case .conversation(let view, _) = self { view.record.participantCount } else { 0 }
+        switch self {
+        case .conversation(let view, _): view.record.participantCount
+        case .removed(let people): people
+        case .messages, .read, .done: 0
+        }
     }
 }

@@ -69,7 +69,7 @@ struct WaitingCall {
                 view.record, lastMessage: view.lastMessage, head: view.head,
                 createdBy: shape == .put ? view.createdBy : nil)
             status = isNew ? 201 : 200
-        case .read, .done:
+        case .read, .removed, .done:
             break
         }
         json.endObject()

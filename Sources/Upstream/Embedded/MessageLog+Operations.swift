@@ -77,7 +77,7 @@ extension MessageLog {
         try writes.remove(log)
         leaveToPurge()
         tell(.deleted(conversation: log.id, epoch: log.head.epoch, participants: users))
-        return .done
+        return .removed(people: users.count)
     }
 
     private func markRead(_ access: Access, _ seq: Int) throws -> Outcome {

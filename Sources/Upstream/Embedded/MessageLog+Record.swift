@@ -90,16 +90,15 @@ extension MessageLog {
 
     // MARK: distinct ones
 
-    /// The conversation that was created as distinct for these users and still has exactly them.
+    /// The conversation that was created as distinct for these users last, if it still has exactly
+    /// them. Earlier ones may be any number.
     private func distinct(_ people: [UInt8], _ users: [String]) throws(CacheError) -> LogRow? {
-        for cid in try rows.conversations.conversations(people: people) {
-            guard let log = try rows.conversations.log(number: cid),
-                try rows.members.total(log) == users.count
-            else { continue }
-            let present = try rows.members.everybody(cid).users
-            if Set(present.map(\.id)) == Set(users.map(\.id)) { return log }
-        }
-        return nil
+        guard let cid = try rows.conversations.newest(people: people),
+            let log = try rows.conversations.log(number: cid),
+            try rows.members.total(log) == users.count
+        else { return nil }
+        let present = try rows.members.everybody(cid).users
+        return Set(present.map(\.id)) == Set(users.map(\.id)) ? log : nil
     }
 
     // MARK: changing

@@ -88,7 +88,7 @@ extension PostgresUpstream {
         answers.pool.write(json.bytes, of: id) { [self] result in
             let answer = answers.checked(result, id)
             if case .success(let answer) = answer, answer.word == "stale" { return stale() }
-            finish(call, answer.map { _ in .done })
+            finish(call, answer.map { _ in .removed(people: view.users.count) })
         }
     }
 }

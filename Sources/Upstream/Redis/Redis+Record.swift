@@ -99,7 +99,7 @@ extension Redis {
                 self.lists.tell(view.users, id, isIn: false)
                 if let people = answer[1].string { self.release(people, from: id) }
                 if let user = view.createdBy { self.forget(id, createdBy: user) }
-                self.finish(call, .success(.done))
+                self.finish(call, .success(.removed(people: view.users.count)))
             }
         }
     }
