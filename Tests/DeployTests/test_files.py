@@ -169,7 +169,7 @@ class Files(unittest.TestCase):
         self.succeeds("haproxy", "-c", "-f", DEPLOY / "compose/haproxy.cfg")
 
     def test_the_trial_takes_loopback_names_only(self):
-        """It lets in whoever comes: no page may reach it by a name that leads to this machine."""
+        """It admits every client, so no page may reach it by a name that leads to this machine."""
         own = (DEPLOY / "compose/haproxy.cfg").read_text()
         # The resolver and the gateways are those of the containers' network.
         frontend = own[own.index("\nfrontend chat"):own.index("\nbackend gapless")]

@@ -196,8 +196,8 @@ import Wire
         try world.settle()
     }
 
-    /// The other branch parts at the last change but one, so that what its first change continues is
-    /// known and right; its own number has another mark.
+    /// The other branch parts at the last change but one: its first change continues what is known,
+    /// under a number that has another mark.
     @Test func aKnownNumberWithAnotherMarkIsFoundAtOnce() throws {
         let world = try ReplicaStory.begin(messages: 3) { $0.verifyInterval = 60_000 }
         try world.subscribe(0)
