@@ -41,7 +41,8 @@ extension Bound {
                 beyond: Self.tooLarge)
         case .deleteConversation:
             self.init(
-                name, size: Self.frame, rows: "1; the rest is purged in small steps",
+                name, size: Self.frame,
+                rows: "those who take part; the rest is purged in small steps",
                 beyond: Self.limited)
         case .typing, .unsubscribeMessages, .unsubscribeConversations:
             self.init(name, size: Self.frame, beyond: Self.limited)
