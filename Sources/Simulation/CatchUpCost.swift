@@ -15,8 +15,8 @@ import Wire
 ///   at the end of the log;
 /// - the parts and the newest page together are at most one more than the full pages that would
 ///   hold what the parts brought;
-/// - no mark is asked about more than twice, for a holder and for the gateway itself; of a log that
-///   was put back again with each late event of the other branch, which makes it doubtful.
+/// - no mark is asked about more than twice, for a holder and for the gateway itself, and once more
+///   each time that the log was put back.
 struct CatchUpCost {
     /// Questions with this token or a lower one belong to an earlier feed or log.
     private var first: UInt64 = 0
@@ -82,7 +82,7 @@ struct CatchUpCost {
         case (.changes(_, _, .some, limit: 1, _), .changes):
             vouchings[query, default: 0] += 1
             try require(
-                forks > 0 || vouchings[query, default: 0] <= 2, "asks once more about \(query)")
+                vouchings[query, default: 0] <= 2 + forks, "asks once more about \(query)")
         case (.changes(_, let since, nil, let limit, .some), .changes(let part)):
             try take(part, since, limit)
             // The gateway takes the feed's report for the end of this log.

@@ -11,8 +11,6 @@ protocol CountedOrigin: AnyObject {
     var directSettings: [String: String] { get }
     /// Learns to tell reads apart, before anything is counted.
     func prepare(_ gateway: GatewayProcess) throws
-    /// How often it was asked about each of these conversations since this was last asked.
-    func takeAsked(about conversations: [String]) throws -> [Int]
     /// What was read since this was last asked.
     func takeReads() throws -> CountedReads
 }
@@ -61,11 +59,6 @@ final class CountedRedis: CountedOrigin {
         }
     }
 
-    func takeAsked(about conversations: [String]) throws -> [Int] {
-        let runs = try monitor.takeRuns()
-        return conversations.map { id in runs.count { $0.key.contains("{\(id)}") } }
-    }
-
     func takeReads() throws -> CountedReads {
         let runs = try monitor.takeRuns().filter { digests.contains($0.digest) }
         return CountedReads(
@@ -107,24 +100,13 @@ final class CountedPostgres: CountedOrigin {
 
     func prepare(_ gateway: GatewayProcess) {}
 
-    func takeAsked(about conversations: [String]) throws -> [Int] {
-        let asked = try takeQuestions().joined(separator: "\n")
-        return conversations.map { id in
-            asked.components(separatedBy: "\"c\":\"\(id)\"").count - 1
-        }
-    }
-
-    /// The lines about questions. The server has written of a statement before it answers.
-    private func takeQuestions() throws -> [Substring] {
+    /// The server has written of a statement before it answers.
+    func takeReads() throws -> CountedReads {
         let lines = try String(contentsOfFile: server.log, encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false).dropFirst(read)
         read += lines.count - 1
-        return lines.filter { $0.contains("parameters: $1 = '[{\"q\":") }
-    }
-
-    func takeReads() throws -> CountedReads {
         var reads = CountedReads()
-        for line in try takeQuestions() {
+        for line in lines where line.contains("parameters: $1 = '[{\"q\":") {
             reads.commands += 1
             for question in line.components(separatedBy: "{\"q\":\"").dropFirst() {
                 // page","c":"c7", and so on

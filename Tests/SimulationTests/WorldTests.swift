@@ -79,7 +79,7 @@ import Testing
     /// resume, and are removed in the middle of the chain.
     @Test func nothingIsMissedInSilenceFarBehind() {
         var (resumes, removals) = (0, 0)
-        for seed in 1...UInt64(max(80, Setting.seeds / 6)) {
+        for seed in 1...UInt64(max(40, Setting.seeds / 8)) {
             let world = ReplicaWorld(seed: seed, isFar: true)
             do throws(Violation) {
                 try world.run(steps: 80)
@@ -90,7 +90,7 @@ import Testing
             resumes += far.resumes
             removals += far.removals
         }
-        #expect(resumes > 30 && removals > 4, "\(resumes) resumes, \(removals) removals")
+        #expect(resumes > 40 && removals > 4, "\(resumes) resumes, \(removals) removals")
     }
 
     @Test func someResumesOfAReplicaAreAnsweredFromMemory() throws {

@@ -9,8 +9,6 @@ final class Questions {
     /// The purpose of an answer.
     enum Purpose {
         case load(String)
-        /// Whether the call's user takes part in the conversation.
-        case entry(Call, String)
         /// A reload for a stream in memory that lacks its last message.
         case refresh(String)
         /// Whether the log has the change that the call must not miss.

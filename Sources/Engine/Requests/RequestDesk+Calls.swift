@@ -91,10 +91,6 @@ extension RequestDesk {
     /// load, or was answered.
     func admit(_ call: Call, _ conversation: String) -> (stream: Stream, state: Stream.State)? {
         guard let user = connections[call.session]?.user else { return nil }
-        guard mayEnter(call, conversation.id, user.id) else {
-            enter(call, conversation)
-            return nil
-        }
         let stream = sync.stream(conversation)
         guard let state = stream.state else {
             if stream.replica?.isLoaded == true {
@@ -106,107 +102,15 @@ extension RequestDesk {
             return nil
         }
         guard state.members.contains(user.id) else {
-            admitLater(call, stream, state)
+            // The caller may have joined since the feed broke.
+            if !stream.isOpen {
+                fail(call, .noConversation)
+            } else if !sync.wait(call, for: stream) {
+                fail(call, sync.fetcher.unavailable(stream))
+            }
             return nil
         }
         return (stream, state)
-    }
-
-    // MARK: - Entrances
-
-    /// Whether the call's user takes part as far as this gateway knows, or may be found to when the
-    /// stream is loaded, which it is only for such a user.
-    private func mayEnter(_ call: Call, _ conversation: ID, _ user: ID) -> Bool {
-        guard mirrors, call.entry == nil else { return true }
-        guard let stream = streams[conversation] else { return false }
-        return stream.state?.members.contains(user) ?? true
-    }
-
-    /// Whether somebody here follows the conversation, and the call's user may take part.
-    private func isKnown(_ call: Call, _ conversation: ID) -> Bool {
-        guard let user = connections[call.session]?.user else { return false }
-        return streams[conversation] != nil && mayEnter(call, conversation, user.id)
-    }
-
-    /// Asks whether the call's user takes part: the cache, where nobody here follows the
-    /// conversation, then the origin.
-    private func enter(_ call: Call, _ conversation: String) {
-        guard entrances.enter(call, conversation.id) else { return }
-        if streams[conversation.id] == nil {
-            sync.store.read(.load(conversation: conversation), for: .entry(call, conversation))
-        } else {
-            askOrigin(call, conversation)
-        }
-    }
-
-    private func askOrigin(_ call: Call, _ conversation: String) {
-        guard let user = connections[call.session]?.user, sync.isLinked || !sync.hasGivenTime else {
-            return entered(call, conversation, .failure(.originUnavailable))
-        }
-        sync.fetcher.ask(
-            .entry(call, conversation), .conversation(conversation, reader: user), 0)
-    }
-
-    /// The cache answered.
-    func looked(_ call: Call, _ conversation: String, _ result: Result<Answer, RequestError>) {
-        guard let user = connections[call.session]?.user,
-            case .success(.loaded(let loaded)) = result,
-            loaded.record.participants.contains(where: { $0.isSameID(user) })
-        else { return askOrigin(call, conversation) }
-        entered(call, conversation, .success(.cached))
-    }
-
-    /// The origin answered.
-    func entered(
-        _ call: Call, _ conversation: String, told result: Result<HistoryAnswer, RequestError>
-    ) {
-        entered(
-            call, conversation,
-            result.flatMap { answer in
-                guard case .conversation(let view) = answer, view.reader != nil else {
-                    return .failure(.noConversation)
-                }
-                return .success(.told(view.head))
-            }.mapError { error in
-                error.code == .notFound || error.damagedPart != nil ? error : .originUnavailable
-            })
-    }
-
-    /// Goes on with the call, or refuses it, and with those that wait behind it.
-    private func entered(
-        _ call: Call, _ conversation: String, _ entry: Result<Entry, RequestError>
-    ) {
-        entrances.answered(conversation.id)
-        switch entry {
-        case .success(let entry):
-            var call = call
-            call.entry = entry
-            perform(call)
-        case .failure(.noConversation) where isKnown(call, conversation.id):
-            // An absence that was read before the user joined proves nothing.
-            perform(call)
-        case .failure(let error): fail(call, error)
-        }
-        while let next = entrances.takeNext(conversation.id) { perform(next) }
-    }
-
-    /// A call of somebody whom the stream does not have among those who take part: they may have
-    /// joined since the feed broke, or with a change that the feed has yet to bring.
-    private func admitLater(_ call: Call, _ stream: Stream, _ state: Stream.State) {
-        if case .told(let head)? = call.entry, !stream.isOpen {
-            if head.epoch != state.head.epoch {
-                // The first time; then the stream has asked which log it is.
-                if call.deadline == nil { sync.doubt(stream) }
-            } else if head.rev > state.position.rev {
-                sync.applier.expect(head.rev, stream)
-            } else {
-                return fail(call, .noConversation)
-            }
-            stream.waits.await(head.rev)
-        } else if !stream.isOpen {
-            return fail(call, .noConversation)
-        }
-        if !sync.wait(call, for: stream) { fail(call, sync.fetcher.unavailable(stream)) }
     }
 
     // MARK: - Subscribing

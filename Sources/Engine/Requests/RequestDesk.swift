@@ -28,7 +28,6 @@ final class RequestDesk {
     let tally: Tally
     let connections: Connections
     let sync: Sync
-    var entrances = Entrances()
     @exclusivity(unchecked) private var steps: [Step] = []
 
     init(_ connections: Connections, _ sync: Sync) {
@@ -220,8 +219,7 @@ extension Questions.Purpose {
         case .shown(var call):
             call.takesCached = true
             return call
-        case .load, .entry, .refresh, .reach, .write, .store, .reload, .place, .proof, .unread,
-            .fetch:
+        case .load, .refresh, .reach, .write, .store, .reload, .place, .proof, .unread, .fetch:
             return nil
         }
     }

@@ -85,9 +85,6 @@ struct Call {
     var takesCached: Bool
     /// What the answer must not miss.
     var reach: Reach
-    /// Why it may come to a conversation in which this gateway did not know its user; nil if it
-    /// did, or was not asked.
-    var entry: Entry?
     /// How long it waits for data that the cache lacks.
     var deadline: Timestamp?
     /// If the call succeeds, the list of conversations is watched from here on.

@@ -19,7 +19,7 @@ extension FetchQueue.Question {
         case .range, .moment: answer.isPage
         case .proof: answer.isChanges
         case .message: if case .message = answer { true } else { false }
-        case .entry, .last, .reader: answer.isConversation
+        case .last, .reader: answer.isConversation
         case .list: if case .listed = answer { true } else { false }
         // Its reply is checked against the request.
         case .call: true

@@ -21,8 +21,6 @@ struct FetchQueue {
         case moment(Call, Timestamp)
         /// The answer goes to the call as it is.
         case call(Call)
-        /// Whether the call's user takes part in the conversation.
-        case entry(Call, String)
         /// Which message is the last that is not deleted.
         case last(Subject)
         /// The conversations of a user's list.
@@ -272,7 +270,7 @@ extension FetchQueue.Question {
         case .step(_, let subject), .range(let subject, _), .proof(let subject, _),
             .last(let subject), .reader(_, let subject):
             subject.isCurrent
-        case .message, .moment, .call, .entry, .list: true
+        case .message, .moment, .call, .list: true
         }
     }
     /// The question about what was taken until now.
@@ -284,7 +282,7 @@ extension FetchQueue.Question {
         case .proof(let subject, let proof): .proof(subject.sent, proof)
         case .last(let subject): .last(subject.sent)
         case .reader(let user, let subject): .reader(user, subject.sent)
-        case .message, .moment, .call, .entry, .list: self
+        case .message, .moment, .call, .list: self
         }
     }
 
@@ -294,7 +292,7 @@ extension FetchQueue.Question {
         case .step(.latest, let subject), .step(.catchUp, let subject),
             .step(.backfill, let subject), .range(let subject, _), .last(let subject):
             subject.seen
-        case .step, .heads, .proof, .reader, .message, .moment, .call, .entry, .list: nil
+        case .step, .heads, .proof, .reader, .message, .moment, .call, .list: nil
         }
     }
 }

@@ -215,8 +215,6 @@ extension FetchQueue.Question {
     fileprivate var call: Call? {
         switch self {
         case .message(let call, _), .moment(let call, _), .call(let call): call
-        // Others wait behind it.
-        case .entry: nil
         case .heads, .step, .range, .proof, .last, .list, .reader: nil
         }
     }

@@ -48,7 +48,7 @@ extension Sync {
                 guard case .conversation(let view) = $0 else { return }
                 took(last: view, subject)
             }
-        case .message, .moment, .call, .entry, .list, .reader:
+        case .message, .moment, .call, .list, .reader:
             break
         }
     }

@@ -119,7 +119,6 @@ final class Coordinator {
     func answered(_ token: UInt64, _ result: Result<Answer, RequestError>) {
         switch sync.questions.close(token) {
         case .load(let conversation): feed.loaded(conversation, result)
-        case .entry(let call, let conversation): desk.looked(call, conversation, result)
         case .refresh(let conversation): sync.refreshed(conversation, result)
         case .reach(let call): desk.answered(call, about: result)
         case .answer(let call): desk.answered(token, call, result)
@@ -156,8 +155,6 @@ final class Coordinator {
         case .message(let call, let id): desk.located(call, id: id, result)
         case .moment(let call, let moment): desk.located(call, moment, result)
         case .call(let call): listDesk.answered(call, generation, result)
-        case .entry(let call, let conversation):
-            desk.entered(call, conversation, told: result)
         case .list(let user, let reading): announcer.read(user, reading, generation, result)
         case .reader(let user, let subject): lists.took(subject, of: user, generation, result)
         }

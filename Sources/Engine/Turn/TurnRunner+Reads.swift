@@ -31,7 +31,7 @@ extension Questions.Purpose {
     fileprivate func asking(in streams: StreamRegistry) -> Call? {
         switch self {
         case .reach(let call), .answer(let call), .boundaries(let call, _), .shown(let call),
-            .place(let call, _, _), .entry(let call, _):
+            .place(let call, _, _):
             call
         case .load(let conversation), .refresh(let conversation):
             streams[conversation.id]?.waits.calls.first
