@@ -61,13 +61,13 @@ package final class PostgresConnection {
         handle = made
         // Only so does libpq give the SQLSTATE of a refused connection: within its text.
         let usual = PQsetErrorVerbosity(made, PQERRORS_VERBOSE)
-        defer { PQsetErrorVerbosity(made, usual) }
         do throws(PostgresError) {
             try Self.finish(made, until: deadline, isCancelled)
         } catch {
             PQfinish(made)
             throw error
         }
+        PQsetErrorVerbosity(made, usual)
         server = Self.name(made)
         warnings.hear(made)
         _ = PQsetnonblocking(made, 1)
