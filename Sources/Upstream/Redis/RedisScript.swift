@@ -32,14 +32,14 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     }
 
     /// Whether the script writes, and so must not be repeated unasked.
-    var isWrite: Bool { file.parts.contains("permitted") }
+    var isWrite: Bool { file.isWrite }
 
     /// Whether the script answers only for a log that has a change: its first two arguments are the
     /// rev and the mark, or empty.
-    var proves: Bool { file.parts.contains("proving") }
+    var proves: Bool { file.proves }
 
     /// Whether the script publishes to the feed, and so takes the publishing command and channel.
-    var tells: Bool { file.parts.contains("publishing") }
+    var tells: Bool { file.tells }
 
     /// Whether an answer that is no refusal shows that the parts of the conversation's log agree.
     func shows(_ answer: RedisScripts.Answer) -> Bool {

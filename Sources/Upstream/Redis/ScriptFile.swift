@@ -6,8 +6,17 @@ struct ScriptFile {
     private(set) var text = ""
     /// The names of the files in it.
     private(set) var parts: Set<String> = []
+    // Asked for each command or reply, so not looked up among the parts.
+    private(set) var isWrite = false
+    private(set) var proves = false
+    private(set) var tells = false
 
-    init(_ name: String) { add(name) }
+    init(_ name: String) {
+        add(name)
+        isWrite = parts.contains("permitted")
+        proves = parts.contains("proving")
+        tells = parts.contains("publishing")
+    }
 
     private mutating func add(_ name: String) {
         guard parts.insert(name).inserted else { return }
