@@ -72,8 +72,8 @@ final class Driver {
         let wake = turns.run(self)
         alarm.set(wake)
         output.sides?.send()
-        lookAtFile()
         instruments.measurements.ended(began, at: .now)
+        lookAtFile()
         gather(until: wake)
     }
 
