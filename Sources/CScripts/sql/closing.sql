@@ -13,8 +13,8 @@ declare
   wanted name;
   entry record;
 begin
-  -- Default privileges of the owner may have given some to others. Whoever was granted what
-  -- applications call keeps it.
+  -- Default privileges of the owner may have given rights to others. Roles that were granted
+  -- what applications call keep it.
   for entry in
     select 'all on table ' || c.oid::regclass as what, a.grantee::regrole as who
       from pg_class c, aclexplode(c.relacl) a

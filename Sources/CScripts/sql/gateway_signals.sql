@@ -1,5 +1,5 @@
--- Moves a marker. A transaction of an application that moves it too, and stays open, is
--- hardly waited for: false then.
+-- Moves a marker. An open transaction of an application may hold the marker: the function
+-- waits for it no longer than p_patience, and answers false.
 create or replace function {schema}.move_marker(
   p_conversation text, p_reader text, p_seq bigint, p_patience text)
   returns boolean language plpgsql {volatile} as $$

@@ -80,8 +80,8 @@ struct IDMarks {
 
     mutating func insert(_ id: String) { marks.append(Self.mark(id)) }
 
-    /// Whether the id may be there. Hardly any id that is not there passes; but an attacker can
-    /// make one.
+    /// Whether the id may be there. An id that is not there passes by a rare collision, which an
+    /// attacker can find.
     func mayHave(_ id: String) -> Bool { marks.contains(Self.mark(id)) }
 
     private static func mark(_ id: String) -> UInt64 { id.utf8.fnv1a() }
