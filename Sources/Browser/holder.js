@@ -151,15 +151,20 @@ export class Holder {
   }
 
   /**
-   * Takes the final answer of `fetchMessages`.
+   * Takes the final answer of `fetchMessages`. Without a subscription it may be of another log, or
+   * of another branch of it, than what is held: then it is only shown.
    *
    * @param {PageResult} result
    */
   fetched(result) {
+    if (!this.#isSubscribed) {
+      this.show(result.messages, result.head);
+      return;
+    }
     this.#forgetIfForeign(result.head);
     // Where nothing is held there is only one `asOf`, and it is the smaller.
     const asOf = this.#head === null ? result.asOf : Math.min(this.#asOf, result.asOf);
-    this.#take(result.messages, result, !this.#isSubscribed);
+    this.#take(result.messages, result);
     this.#asOf = asOf;
   }
 
@@ -259,10 +264,8 @@ export class Holder {
    *
    * @param {Message[]} messages
    * @param {{covers?: [number, number][], gaps?: Gap[], head: Head}} frame
-   * @param {boolean} [keepsHead]  the frame may be of another branch of the log, one that was lost
-   *   in part: a resume has to say of which branch the values are that came before it
    */
-  #take(messages, { covers = [], gaps = [], head }, keepsHead = false) {
+  #take(messages, { covers = [], gaps = [], head }) {
     this.#values = null;
     const covered = new Coverage(covers);
     for (const seq of [...this.#shown.keys()]) {
@@ -275,7 +278,7 @@ export class Holder {
     }
     // Floors only rise, also where nothing else is newer.
     const floor = Math.max(this.#head?.floor ?? 1, head.floor);
-    const isNewest = this.#head === null || (!keepsHead && head.rev >= this.#head.rev);
+    const isNewest = this.#head === null || head.rev >= this.#head.rev;
     this.#head = { .../** @type {Head} */ (isNewest ? head : this.#head), floor };
     const lost = new Coverage(gaps.filter((gap) => gap.before - gap.after > 1)
       .map((gap) => [gap.after + 1, gap.before - 1]));

@@ -24,7 +24,7 @@ package struct Holder: Sendable {
     package private(set) var shown: [Int: Message] = [:]
     /// The conversation's own record: slot 0.
     package private(set) var record: Conversation?
-    /// Whether a subscription tells of each change: then a page is of the same log as the rest.
+    /// Whether a subscription tells of each change, so that a page is of the same log as the rest.
     private var isSubscribed = false
     /// What was shown when the last subscription was answered.
     private var unproven: [Int: Message] = [:]
@@ -121,11 +121,16 @@ package struct Holder: Sendable {
         return frame.isOpen ? [] : dropUnproven()
     }
 
-    /// Takes the final answer of `fetchMessages`.
+    /// Takes the final answer of `fetchMessages`. Without a subscription it may be of another log,
+    /// or of another branch of it, than what is held: then it is only shown.
     package mutating func fetched(_ frame: MessagesFrame) {
+        guard isSubscribed else {
+            show(frame.messages, head: frame.head)
+            return
+        }
         // Where nothing is held there is only one `asOf`, and it is the smaller.
         let before = head == nil || isForeign(frame.head) ? frame.asOf : asOf
-        take(frame, keepsHead: !isSubscribed)
+        take(frame)
         asOf = min(before, frame.asOf)
     }
 
@@ -169,9 +174,7 @@ package struct Holder: Sendable {
     }
 
     /// Rules 1 and 2: values, then `((runs ∪ covers) \ gaps) \ [1, floor − 1]`.
-    /// - Parameter keepsHead: The frame may be of another branch of the log, one that was lost in
-    ///   part: a resume has to say of which branch the values are that came before it.
-    private mutating func take(_ frame: MessagesFrame, keepsHead: Bool = false) {
+    private mutating func take(_ frame: MessagesFrame) {
         if isForeign(frame.head) {
             let wasSubscribed = isSubscribed
             forget()
@@ -186,7 +189,7 @@ package struct Holder: Sendable {
             changes.note(seq)
         }
         var newest = frame.head
-        if let head, keepsHead || head.rev > newest.rev { newest = head }
+        if let head, head.rev > newest.rev { newest = head }
         // Floors only rise, also where nothing else is newer.
         newest.floor = max(head?.floor ?? 1, frame.head.floor)
         head = newest

@@ -43,7 +43,7 @@ extension Client {
     private var namesOwn: Bool { nextRequest % 4 > 0 }
 
     func fetch(_ conversation: String, _ page: PageRequest) -> [UInt8] {
-        let least = least(conversation, isNamed: namesOwn, joins: true)
+        let least = least(conversation, isNamed: namesOwn)
         return request("fetchMessages", .page(conversation, least)) {
             $0.member("conversation", string: conversation)
             $0.least(least)

@@ -173,14 +173,18 @@ final class Client {
     private func apply(
         _ told: FrameContent, to conversation: String, forgets: Bool = false, _ oracle: Oracle
     ) throws(Violation) {
-        let before = holdings[conversation] ?? Holding()
+        var before = holdings[conversation] ?? Holding()
+        // Without a subscription a page may be of another branch of the log than what is held: it
+        // is only shown, and true by itself.
+        let isHeld = told.source != .page || before.isSubscribed
+        if !isHeld { before = Holding() }
         for value in told.source == .messages ? told.values : [] {
             let known = before.live[value.slot]
             try require(known != value.rev, "the value of slot \(value.slot) came twice")
         }
         var after = before
         after.apply(told, forgets: forgets)
-        holdings[conversation] = after
+        if isHeld { holdings[conversation] = after }
         try oracle.check(told, conversation, before: before, after: after)
         try oracle.checkRemoval(told, conversation, of: user)
     }
@@ -258,14 +262,8 @@ final class Client {
     }
 
     /// The change that an answer must not miss: one of its own, of any connection if the request
-    /// names it, of this one if not. With a page without a subscription it is the newest that it
-    /// holds: the page must be of the same branch of the log.
-    func least(_ conversation: String, isNamed: Bool, joins: Bool = false) -> Least? {
-        if joins, let holding = holdings[conversation], !holding.isSubscribed,
-            let head = holding.head
-        {
-            return Least(head: head, isNamed: true)
-        }
+    /// names it, of this one if not.
+    func least(_ conversation: String, isNamed: Bool) -> Least? {
         let head = isNamed ? written[conversation] : writtenHere[conversation]
         return head.map { Least(head: $0, isNamed: isNamed) }
     }
@@ -279,6 +277,12 @@ final class Client {
         if case .other = asked { expected.append("bad_request") }
         if oracle.isReplica { expected += ["origin_unavailable", "internal"] }
         try require(expected.contains(code), "an error \(code) to a sound request")
+        // Reads of the embedded log may be as of a moment before the conversation.
+        if oracle.isReplica, error["reason"]?.string == "conversation_not_found",
+            case .subscribe(let asked) = asked, asked.holding.head != nil
+        {
+            try oracle.checkUnknown(asked.conversation, to: user)
+        }
     }
 
     /// The cached phase changes nothing that is held.

@@ -78,27 +78,20 @@ struct Holding {
         isOpen = frame.isOpen
         // Floors only rise, even if nothing else is newer.
         let floor = max(head?.floor ?? 1, frame.head.floor)
-        // A page fetched without a subscription may be of another branch of the log: what is held
-        // is of the branch seen before, and a resume must name that one.
-        let isOfSame = isSubscribed || frame.source != .page
-        if head.map({ $0.rev < frame.head.rev && isOfSame }) ?? true { head = frame.head }
+        if head.map({ $0.rev < frame.head.rev }) ?? true { head = frame.head }
         head?.floor = floor
         version += 1
     }
 
     /// The hole between a slot below everything accounted for and the rest: a page from far back,
     /// or the edit of an old message, brings only its own slots, and the holder sees the hole
-    /// itself. The same for a fetch above what is held, without a subscription. Trimmed slots don't
-    /// count as accounted for here.
+    /// itself. Trimmed slots don't count as accounted for here.
     private func skipped(by places: Coverage, floor: Int) -> Coverage {
-        guard let high = accounted.last, let first = places.first, let last = places.last else {
-            return Coverage()
-        }
+        guard let first = places.first else { return Coverage() }
         var skipped = Coverage()
         if let low = accounted.subtracting(Coverage(0, floor - 1)).first {
             skipped.insert(max(first, floor), low - 1)
         }
-        if !isSubscribed { skipped.insert(high + 1, last) }
         return skipped
     }
 

@@ -173,9 +173,10 @@ package struct ModelLog: Sendable {
     package func mark(at rev: Int) -> String { rev == 0 ? "" : changes[rev - 1].mark }
 
     /// Whether the log has this change.
-    package func has(_ head: Head) -> Bool {
-        head.epoch == epoch && head.rev <= rev && mark(at: head.rev) == head.mark
-    }
+    package func has(_ head: Head) -> Bool { head.epoch == epoch && keeps(head) }
+
+    /// Whether the log has this change, of this epoch or of an earlier one.
+    func keeps(_ head: Head) -> Bool { head.rev <= rev && mark(at: head.rev) == head.mark }
 
     /// Whether the log has this change, and still keeps its mark.
     func proves(_ head: Head) -> Bool { head.rev > base && has(head) }
@@ -210,6 +211,11 @@ package struct ModelLog: Sendable {
             preconditionFailure("slot 0 holds a message")
         }
         return record
+    }
+
+    /// Each value of slot 0.
+    var records: [Record] {
+        changes.compactMap { if case .record(let record) = $0.value { record } else { nil } }
     }
 
     /// The change that removed the user; nil for a participant, or a user who never was one.

@@ -19,11 +19,6 @@ extension Oracle {
         try among(conversation, frame.head) { log throws(Violation) in
             try checkHead(frame.head, log)
             try checkValues(frame, log)
-            // A client that fetches without a subscription does not say what it holds, and learns
-            // only when it subscribes that this is of a lost log.
-            if frame.source == .page, !after.isSubscribed, let head = after.head, !log.has(head) {
-                return
-            }
             if let head = after.head {
                 try require(
                     log.has(head), "holds values of another log: \(head), told of \(frame.head)")

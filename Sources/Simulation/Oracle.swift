@@ -52,7 +52,14 @@ struct Oracle {
         _ frame: FrameContent, _ conversation: String, _ least: Client.Least?
     ) throws(Violation) {
         guard let least, !frame.isOpen, !frame.isReset else { return }
-        if frame.head.epoch == least.head.epoch, frame.asOf >= least.head.rev,
+        // A log of another epoch may have the change, too: it keeps what it did not lose.
+        let keeps =
+            frame.head.epoch == least.head.epoch
+            || !least.isNamed
+                && origin.archive.logs(conversation, having: frame.head).contains {
+                    $0.keeps(least.head)
+                }
+        if keeps, frame.asOf >= least.head.rev,
             !least.isNamed || !isRefuted(least, by: frame.head, conversation)
         {
             return
@@ -62,6 +69,21 @@ struct Oracle {
             !least.isNamed && !present.contains { $0.ended == nil && $0.has(least.head) },
             "as of \(frame.asOf) of \(frame.head), and misses what was acknowledged: "
                 + "\(least.head)\(least.isNamed ? ", which it names" : "")")
+    }
+
+    /// Nobody who saw a conversation is told that it is not there, if they took part in each log of
+    /// that name, and there was one at all times since.
+    func checkUnknown(_ conversation: String, to user: String) throws(Violation) {
+        let logs = origin.archive.all[conversation] ?? []
+        let tookPart = logs.allSatisfy { log in
+            log.records.allSatisfy { $0.participants.contains(user) }
+        }
+        let isUnbroken = logs.dropFirst().allSatisfy { log in
+            logs.contains { $0.ended == log.began }
+        }
+        try require(
+            !tookPart || !isUnbroken || logs.allSatisfy { $0.ended != nil },
+            "\(user) takes part in \(conversation) and is told that it is not there")
     }
 
     /// Whether the log that a frame is of has not the change that its reader names.

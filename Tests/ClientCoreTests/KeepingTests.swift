@@ -72,7 +72,7 @@ import Wire
         #expect(holder.gaps.map(\.cause) == [.cold])
     }
 
-    @Test func aHoleBelowAPageThatLiesAboveTheHeadIsAGap() {
+    @Test func aPageWithoutASubscriptionIsOnlyShown() {
         var holder = holder(1...5)
         var page = MessagesFrame(
             asOf: 10, head: Head(epoch: "e", seq: 9, rev: 10, mark: "y"))
@@ -80,7 +80,9 @@ import Wire
         page.messages = [8, 9].map(message)
         holder.fetched(page)
         #expect(holder.head?.seq == 5)
-        #expect(holder.gaps.map(\.places) == [Coverage.Run(6, 7)])
+        #expect(holder.runs == [[1, 5]])
+        #expect(holder.shown.keys.sorted() == [8, 9])
+        #expect(holder.gaps == [])
     }
 
     /// A window that shows all of what a holder has, and a holder that lets go of some of it.

@@ -61,9 +61,11 @@ package struct Holder: Sendable {
             isSubscribed = true
             try take(record: answer["conversation"])
         case .fetched(let answer):
+            // Without a subscription it may be of another branch of the log: it is only shown.
+            guard isSubscribed else { return }
             let heldBefore = !head.isNull && epoch == answer["head"]["epoch"].string
             let before = asOf
-            try take(answer, movesHead: isSubscribed)
+            try take(answer)
             let answered: Int = try answer.required("asOf")
             asOf = heldBefore ? min(before, answered) : answered
         case .event(let event): try apply(event: event)
@@ -109,9 +111,7 @@ package struct Holder: Sendable {
     }
 
     /// Rules 1 and 2.
-    /// - Parameter movesHead: a page asked for without a subscription may be of another branch of
-    ///   the log; until there is one, the head stays, and only its floor rises.
-    private mutating func take(_ frame: JSONValue, movesHead: Bool = true) throws {
+    private mutating func take(_ frame: JSONValue) throws {
         let newHead = frame["head"]
         guard let newEpoch = newHead["epoch"].string else {
             throw TestFailure("no head in a frame")
@@ -119,7 +119,7 @@ package struct Holder: Sendable {
         if newEpoch != epoch || frame["reset"].bool == true { forget() }
         // A frame may carry a head that is older than the newest one seen.
         let isNewer = (newHead["rev"].int ?? 0) >= (head["rev"].int ?? 0)
-        if head.isNull || movesHead && isNewer { head = newHead }
+        if head.isNull || isNewer { head = newHead }
         head["floor"] = .int(max(head["floor"].int ?? 1, newHead["floor"].int ?? 1))
         isOpen = frame["open"].bool == true
 

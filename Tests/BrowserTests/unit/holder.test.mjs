@@ -108,13 +108,14 @@ test('what is older than everything held is history, not a gap', () => {
   assert.equal(holder.oldest, 90);
 });
 
-test('a hole below a page that lies above the head is a gap', () => {
+test('a page without a subscription is only shown', () => {
   const holder = new Holder();
   holder.subscribed(answer([[1, 5]], [], 5), false);
   holder.unsubscribed();
   holder.fetched({ messages: [], hasMore: {}, covers: [[8, 9]], gaps: [], asOf: 9, head: head(9) });
   assert.equal(holder.head.seq, 5);
-  assert.deepEqual(holder.gaps, [gap(5, 8, 'cold')]);
+  assert.deepEqual(holder.have.runs, [[1, 5]]);
+  assert.deepEqual(holder.gaps, []);
 });
 
 test('the gap above a message that is changed below all that is held is named at once', () => {
