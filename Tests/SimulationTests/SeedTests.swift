@@ -161,6 +161,21 @@ import Testing
         Seed(
             seed: 4_006_594, steps: 74, without: [], isPaced: true, isRinging: true,
             found: "the same of a conversation that the list had had before"),
+        Seed(
+            seed: 703_650, steps: 53,
+            without: [
+                .damages, .drops, .floors, .forks, .late, .readers, .repeated, .stalls, .stores,
+            ], isPaced: true, isRinging: true,
+            found: "a page without a subscription was of a branch that the next one was not of"),
+        Seed(
+            seed: 9_100_126, steps: 29,
+            without: [
+                .damages, .drops, .duplicates, .failovers, .failures, .floors, .forks, .gateways,
+                .lapses, .late, .readers, .reorders, .repeated, .restarts, .short, .stalls,
+                .stores, .trims,
+            ], isPaced: true, isRinging: true,
+            found: "a participant was told that a conversation is not there: the cache had dropped"
+                + " its log for the next one"),
     ]
 
     @Test(arguments: seeds)

@@ -6,9 +6,11 @@ import Wire
 /// Turns answers at a stream's position into replies.
 extension RequestDesk {
     /// The store answered `findBoundaries`, asked as of this head.
-    func answered(_ call: Call, askedAt head: Head, _ result: Result<Answer, RequestError>) {
+    func answered(
+        _ token: UInt64, _ call: Call, askedAt head: Head, _ result: Result<Answer, RequestError>
+    ) {
         switch result {
-        case .failure(let error): fail(call, error)
+        case .failure(let error): failed(token, call, error)
         case .success(.ids(let ids)): concludeBoundaries(call, ids, askedAt: head)
         case .success: fail(call, .misled)
         }

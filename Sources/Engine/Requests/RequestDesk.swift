@@ -71,9 +71,26 @@ final class RequestDesk {
     /// The store answered a question for a call.
     func answered(_ token: UInt64, _ call: Call, _ result: Result<Answer, RequestError>) {
         switch result {
-        case .failure(let error): fail(call, error)
+        case .failure(let error): failed(token, call, error)
         case .success(let answer): settle(token, call, answer)
         }
+    }
+
+    /// The store refused a question. A cache that does not know the conversation has dropped its
+    /// log, because another one has the name: the call is asked about that one.
+    func failed(_ token: UInt64, _ call: Call, _ error: RequestError) {
+        if mirrors, error.code == .notFound, let conversation = call.request.conversation,
+            streams[conversation.id].map({ $0.state == nil || !isCurrent(token, $0) }) ?? true
+        {
+            perform(call.overtaken)
+        } else {
+            fail(call, error)
+        }
+    }
+
+    /// Whether the cache's copy of the log has not changed since it was asked.
+    private func isCurrent(_ token: UInt64, _ stream: Stream) -> Bool {
+        stream.replica.map { token > $0.copy.lastChange } ?? true
     }
 
     /// Answers the call, or parks the answer until the stream has reached it.
@@ -84,7 +101,7 @@ final class RequestDesk {
         guard let (stream, state) = admit(call, conversation) else { return }
         if stream.replica?.copy.isDetached == true { return fail(call, .noCache) }
         if state.head.epoch == head.epoch, head.rev == state.position.rev,
-            stream.replica.map({ token > $0.copy.lastChange }) ?? true
+            isCurrent(token, stream)
         {
             fanout.flush(stream)
             conclude(call, answer, stream, state)

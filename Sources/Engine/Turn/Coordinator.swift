@@ -122,7 +122,7 @@ final class Coordinator {
         case .refresh(let conversation): sync.refreshed(conversation, result)
         case .reach(let call): desk.answered(call, about: result)
         case .answer(let call): desk.answered(token, call, result)
-        case .boundaries(let call, let head): desk.answered(call, askedAt: head, result)
+        case .boundaries(let call, let head): desk.answered(token, call, askedAt: head, result)
         case .reload(let stream, let beginning): sync.store.reloaded(stream, beginning, result)
         case .shown(let call): desk.showed(call, result)
         case .place(let call, let id, let field): desk.placed(call, id, field, result)
