@@ -16,7 +16,8 @@ import Wire
 /// - the parts and the newest page together are at most one more than the full pages that would
 ///   hold what the parts brought;
 /// - no mark is asked about more than twice, for a holder and for the gateway itself, and once more
-///   each time that the log was put back.
+///   each time that the log was put back, or that a part of the chain was read: the stream may have
+///   passed the head of the answer without its mark.
 struct CatchUpCost {
     /// Questions with this token or a lower one belong to an earlier feed or log.
     private var first: UInt64 = 0
@@ -34,6 +35,8 @@ struct CatchUpCost {
     /// The end of what the chain brought.
     private var reached = 0
     private var vouchings: [HistoryQuery: Int] = [:]
+    /// How many parts of the chain were read.
+    private var parts = 0
     // The current outage:
     private var reads = 0
     private var changes = 0
@@ -82,7 +85,8 @@ struct CatchUpCost {
         case (.changes(_, _, .some, limit: 1, _), .changes):
             vouchings[query, default: 0] += 1
             try require(
-                vouchings[query, default: 0] <= 2 + forks, "asks once more about \(query)")
+                vouchings[query, default: 0] <= 2 + forks + parts,
+                "asks once more about \(query)")
         case (.changes(_, let since, nil, let limit, .some), .changes(let part)):
             try take(part, since, limit)
             // The gateway takes the feed's report for the end of this log.
@@ -106,6 +110,7 @@ struct CatchUpCost {
     private mutating func take(
         _ part: Changes, _ since: Int, _ limit: Int
     ) throws(Violation) {
+        parts += 1
         if let epoch, epoch != part.head.epoch { begin(after: first) }
         // What lies between came by the feed, or nobody watches and the gateway skipped it.
         if since > reached { (reads, changes) = (0, 0) }

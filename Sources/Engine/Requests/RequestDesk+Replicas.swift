@@ -37,9 +37,6 @@ extension RequestDesk {
         }
         if let least = call.reach.atLeast, call.reach.isConfirmed == nil {
             call.reach.isConfirmed = sync.proofs.has(least, stream, state)
-            // The log was asked, and may be another branch than the stream's: that shows at the
-            // latest where the stream has read up to the answer.
-            call.reach.expect(stream.replica?.known ?? 0)
         }
         if call.reach.isRefuted { call.isConfirmed = false }
         guard let replica = stream.replica else { return }

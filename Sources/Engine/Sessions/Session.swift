@@ -138,8 +138,7 @@ struct Reach {
     var isConfirmed: Bool?
     /// The store was asked whether the log has it.
     var hasAskedStore = false
-    /// The newest change that the log was known to have when the call came, or when it confirmed
-    /// what the caller names.
+    /// The newest change that the log was known to have when the call came.
     private(set) var known = 0
     /// The log that the call was about when it came.
     private(set) var epoch = ""
@@ -158,9 +157,6 @@ struct Reach {
 
     /// The answer is the one that anybody would get.
     var isPlain: Bool { !isShort && !isRefuted }
-
-    /// The log is known to have changes up to here.
-    mutating func expect(_ rev: Int) { known = max(known, rev) }
 
     /// The feed, or the log behind it, may be another one.
     mutating func begin(known: Int, of epoch: String) {
