@@ -176,6 +176,20 @@ import Testing
             ], isPaced: true, isRinging: true,
             found: "a participant was told that a conversation is not there: the cache had dropped"
                 + " its log for the next one"),
+        Seed(
+            seed: 9_010_164, steps: 18,
+            without: [
+                .damages, .drops, .empties, .failovers, .failures, .floors, .lapses, .late,
+                .readers, .reorders, .repeated, .short, .stalls, .stores, .trims,
+            ], isPaced: true,
+            found: "what a branch of the log had confirmed counted for the next one"),
+        Seed(
+            seed: 10_005_675, steps: 18,
+            without: [
+                .damages, .drops, .empties, .failovers, .floors, .forks, .gateways, .readers,
+                .repeated, .restarts, .short, .stalls, .stores,
+            ], isRinging: true,
+            found: "a list showed no last message: the cache was asked before a page came"),
     ]
 
     @Test(arguments: seeds)

@@ -22,7 +22,7 @@ final class HeadProofs {
         if head.rev == 0 { return head.mark.isEmpty }
         if head.rev == state.position.rev { return head.mark == state.position.mark }
         if let isConfirmed = stream.recent.confirms(head) { return isConfirmed }
-        return found(HeadProof(head), stream, state)
+        return stream.replica?.identity.holds(HeadProof(head))
     }
 
     /// Whether the log has the change that a caller must not miss; nil if that must be asked. What
@@ -32,28 +32,9 @@ final class HeadProofs {
         if isOwn, head.rev <= state.position.rev, stream.mark(at: head.rev) == head.mark {
             return true
         }
-        return found(HeadProof(head, isForOrigin: true), stream, state).map { $0 && isOwn }
-    }
-
-    /// What the cache or the origin found. The origin had a head when it found a change: only a
-    /// stream that reaches this head is of the branch that has the change. If the log was put back
-    /// after the answer, the stream reaches another one, or never gets there: it is asked again.
-    private func found(_ proof: HeadProof, _ stream: Stream, _ state: Stream.State) -> Bool? {
-        guard let replica = stream.replica, let finding = replica.identity.finding(proof)
-        else { return nil }
-        guard finding.holds, let head = finding.head else { return finding.holds }
-        if state.position.rev >= head.rev {
-            if stream.mark(at: head.rev) == head.mark {
-                stream.replica?.identity.note(proof, holds: true)
-                return true
-            }
-            stream.replica?.identity.forget(proof)
-        } else if replica.isLive, replica.known < head.rev {
-            stream.replica?.identity.forget(proof)
-        } else {
-            stream.waits.await(head.rev)
+        return stream.replica?.identity.holds(HeadProof(head, isForOrigin: true)).map {
+            $0 && isOwn
         }
-        return nil
     }
 
     func askCache(_ head: Head, _ stream: Stream) {
@@ -85,9 +66,7 @@ final class HeadProofs {
     }
 
     private func askOrigin(_ proof: HeadProof, _ stream: Stream) {
-        guard stream.replica?.identity.finding(proof) == nil,
-            stream.replica?.identity.ask(proof) == true
-        else { return }
+        guard stream.replica?.identity.ask(proof) == true else { return }
         fetcher.ask(
             .proof(FetchQueue.Subject(stream), proof),
             .changes(conversation: stream.id, since: proof.rev, mark: proof.mark, limit: 1),
@@ -103,8 +82,7 @@ final class HeadProofs {
         guard subject.isCurrent, shared.streams.has(stream) else { return }
         switch result {
         case .success(.changes(let changes)) where generation == stream.replica?.generation:
-            let isOwn = changes.head.epoch == stream.state?.head.epoch
-            note(proof, isOwn, by: changes.head, stream)
+            note(proof, changes.head.epoch == stream.state?.head.epoch, stream)
         case .failure(let error)
         where error.code == .conflict && generation == stream.replica?.generation:
             note(proof, false, stream)
@@ -115,10 +93,8 @@ final class HeadProofs {
         }
     }
 
-    private func note(
-        _ proof: HeadProof, _ holds: Bool, by head: Head? = nil, _ stream: Stream
-    ) {
-        stream.replica?.identity.note(proof, holds: holds, by: head)
+    private func note(_ proof: HeadProof, _ holds: Bool, _ stream: Stream) {
+        stream.replica?.identity.note(proof, holds: holds)
         shared.steps.emit(.wake(stream))
     }
 }

@@ -14,18 +14,11 @@ struct LogIdentity {
     /// Other logs that the feed reported and that the origin has not decided on yet.
     private var suspected: Set<String> = []
     /// Results of head proofs. Bounded.
-    private var proofs: [HeadProof: Finding] = [:]
+    private var proofs: [HeadProof: Bool] = [:]
     /// Head proofs that the cache or the origin is being asked for.
     private var asked: Set<HeadProof> = []
 
     /// Former logs remembered per name; a forgotten one is asked about again.
-    /// The result of a head proof.
-    struct Finding {
-        let holds: Bool
-        /// The head of the log that had it, unless that is known to be the stream's log.
-        var head: Head?
-    }
-
     private static let endedLimit = 100
     private static let proofLimit = 1000
 
@@ -58,12 +51,7 @@ struct LogIdentity {
     // MARK: - Head proofs
 
     /// Whether the log has what a holder saw; nil if that is unknown.
-    func holds(_ proof: HeadProof) -> Bool? { proofs[proof]?.holds }
-
-    func finding(_ proof: HeadProof) -> Finding? { proofs[proof] }
-
-    /// The finding was about a branch of the log that is lost.
-    mutating func forget(_ proof: HeadProof) { proofs[proof] = nil }
+    func holds(_ proof: HeadProof) -> Bool? { proofs[proof] }
 
     /// Whether a head proof is being asked for.
     var isAsking: Bool { !asked.isEmpty }
@@ -72,11 +60,10 @@ struct LogIdentity {
     /// - Returns: whether it is not being asked for already.
     mutating func ask(_ proof: HeadProof) -> Bool { asked.insert(proof).inserted }
 
-    /// - Parameter head: of the log that has it, as the origin answered; nil: the stream's own log.
-    mutating func note(_ proof: HeadProof, holds: Bool, by head: Head? = nil) {
+    mutating func note(_ proof: HeadProof, holds: Bool) {
         asked.remove(proof)
         if proofs.count >= Self.proofLimit { proofs.removeAll() }
-        proofs[proof] = Finding(holds: holds, head: head)
+        proofs[proof] = holds
     }
 
     /// No answer came.

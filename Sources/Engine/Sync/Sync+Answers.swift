@@ -104,12 +104,17 @@ extension Sync {
 
     /// The store reported the last message. If it was read before a change that the stream has
     /// taken since, `announce` asks for it again.
-    func refreshed(_ conversation: String, _ result: Result<Answer, RequestError>) {
+    func refreshed(
+        _ token: UInt64, _ conversation: String, _ result: Result<Answer, RequestError>
+    ) {
         guard let stream = streams[conversation.id] else { return }
         stream.entry.isAskingLast = false
         guard stream.entry.needsLast, let head = stream.state?.position,
             case .success(.loaded(let loaded)) = result, loaded.head.epoch == head.epoch
         else { return }
+        // What the copy holds now says nothing of an earlier state of it.
+        guard stream.replica.map({ token > $0.copy.lastChange }) ?? true
+        else { return emit(.list(stream)) }
         guard stream.holds(last: loaded.lastMessage) else { return askOriginForLast(stream) }
         if loaded.head.rev >= head.rev {
             stream.entry.needsLast = false

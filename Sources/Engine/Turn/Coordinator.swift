@@ -119,7 +119,7 @@ final class Coordinator {
     func answered(_ token: UInt64, _ result: Result<Answer, RequestError>) {
         switch sync.questions.close(token) {
         case .load(let conversation): feed.loaded(conversation, result)
-        case .refresh(let conversation): sync.refreshed(conversation, result)
+        case .refresh(let conversation): sync.refreshed(token, conversation, result)
         case .reach(let call): desk.answered(call, about: result)
         case .answer(let call): desk.answered(token, call, result)
         case .boundaries(let call, let head): desk.answered(token, call, askedAt: head, result)
