@@ -22,7 +22,7 @@ final class HeadProofs {
         if head.rev == 0 { return head.mark.isEmpty }
         if head.rev == state.position.rev { return head.mark == state.position.mark }
         if let isConfirmed = stream.recent.confirms(head) { return isConfirmed }
-        return stream.replica?.identity.holds(HeadProof(head))
+        return found(HeadProof(head), stream)
     }
 
     /// Whether the log has the change that a caller must not miss; nil if that must be asked. What
@@ -32,9 +32,22 @@ final class HeadProofs {
         if isOwn, head.rev <= state.position.rev, stream.mark(at: head.rev) == head.mark {
             return true
         }
-        return stream.replica?.identity.holds(HeadProof(head, isForOrigin: true)).map {
-            $0 && isOwn
+        return found(HeadProof(head, isForOrigin: true), stream).map { $0 && isOwn }
+    }
+
+    /// What the cache or the origin found. The origin's word counts once the stream has reached the
+    /// head that the log had then. If the log was put back since, it no longer has that head, and
+    /// is asked again.
+    private func found(_ proof: HeadProof, _ stream: Stream) -> Bool? {
+        guard let replica = stream.replica else { return nil }
+        if let holds = replica.identity.holds(proof) { return holds }
+        guard let head = replica.identity.expectedHead(for: proof) else { return nil }
+        if replica.isLive, replica.known < head.rev {
+            stream.replica?.identity.giveUp(proof)
+        } else {
+            stream.waits.await(head.rev)
         }
+        return nil
     }
 
     func askCache(_ head: Head, _ stream: Stream) {
@@ -82,7 +95,16 @@ final class HeadProofs {
         guard subject.isCurrent, shared.streams.has(stream) else { return }
         switch result {
         case .success(.changes(let changes)) where generation == stream.replica?.generation:
-            note(proof, changes.head.epoch == stream.state?.head.epoch, stream)
+            guard let position = stream.state?.position, changes.head.epoch == position.epoch
+            else { return note(proof, false, stream) }
+            if changes.head.rev > position.rev {
+                stream.replica?.identity.expect(changes.head, for: proof)
+            } else if stream.mark(at: changes.head.rev) == changes.head.mark {
+                stream.replica?.identity.note(proof, holds: true)
+            } else {
+                stream.replica?.identity.giveUp(proof)
+            }
+            shared.steps.emit(.wake(stream))
         case .failure(let error)
         where error.code == .conflict && generation == stream.replica?.generation:
             note(proof, false, stream)

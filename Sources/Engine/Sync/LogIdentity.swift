@@ -15,6 +15,9 @@ struct LogIdentity {
     private var suspected: Set<String> = []
     /// Results of head proofs. Bounded.
     private var proofs: [HeadProof: Bool] = [:]
+    /// Heads at which the origin's log had what holders saw. A stream that reaches such a head is of
+    /// the branch that has it.
+    private var expected: [HeadProof: Head] = [:]
     /// Head proofs that the cache or the origin is being asked for.
     private var asked: Set<HeadProof> = []
 
@@ -26,7 +29,7 @@ struct LogIdentity {
     mutating func begin(inSameFeed: Bool) {
         if !inSameFeed { (ended, suspected) = ([], []) }
         isConfirmed = false
-        proofs = [:]
+        (proofs, expected) = ([:], [:])
         asked = []
     }
 
@@ -53,12 +56,17 @@ struct LogIdentity {
     /// Whether the log has what a holder saw; nil if that is unknown.
     func holds(_ proof: HeadProof) -> Bool? { proofs[proof] }
 
+    /// The head that the stream has to reach before the origin's confirmation counts.
+    func expectedHead(for proof: HeadProof) -> Head? { expected[proof] }
+
     /// Whether a head proof is being asked for.
     var isAsking: Bool { !asked.isEmpty }
 
     /// A head proof is to be asked for.
-    /// - Returns: whether it is not being asked for already.
-    mutating func ask(_ proof: HeadProof) -> Bool { asked.insert(proof).inserted }
+    /// - Returns: whether it is not being asked for already, or was confirmed.
+    mutating func ask(_ proof: HeadProof) -> Bool {
+        expected[proof] == nil && asked.insert(proof).inserted
+    }
 
     mutating func note(_ proof: HeadProof, holds: Bool) {
         asked.remove(proof)
@@ -66,8 +74,27 @@ struct LogIdentity {
         proofs[proof] = holds
     }
 
-    /// No answer came.
-    mutating func giveUp(_ proof: HeadProof) { asked.remove(proof) }
+    /// The origin's log has it, and had this head then.
+    mutating func expect(_ head: Head, for proof: HeadProof) {
+        asked.remove(proof)
+        if expected.count >= Self.proofLimit { expected.removeAll() }
+        expected[proof] = head
+    }
+
+    /// The stream has reached this head: what another branch confirmed is asked about again.
+    mutating func reached(_ head: Head) {
+        guard !expected.isEmpty else { return }
+        for (proof, own) in expected where own.rev <= head.rev {
+            expected[proof] = nil
+            if own.rev == head.rev, own.mark == head.mark { note(proof, holds: true) }
+        }
+    }
+
+    /// No answer came, or one that counts no longer.
+    mutating func giveUp(_ proof: HeadProof) {
+        asked.remove(proof)
+        expected[proof] = nil
+    }
 }
 
 /// A holder's claim about a log: the mark at a rev.

@@ -93,6 +93,7 @@ final class ReplicaApplier {
         guard let state = stream.state else { return }
         stream.state?.position = head
         stream.state?.position.floor = max(head.floor, state.head.floor)
+        stream.replica?.identity.reached(head)
         note(head, stream)
         store.moved(stream)
         fanout.touch(stream)
