@@ -1,4 +1,4 @@
-"""The table of what can be wrong, as `deploy/reference/trouble.md` has it."""
+"""The page of what can be wrong, as `deploy/reference/trouble.md` has it."""
 
 import json
 import re
@@ -7,17 +7,36 @@ from .stage import RESTLESS, plain
 
 HEAD = """# When something is wrong
 
-What an operator sees of each thing that can go wrong, word for word, and what to do. Each was
-really done to a gateway: `Tests/trouble PROGRAM` does it again and writes this page. Look for the
-line of the log, or for the words of `/health`, and go on with *do*. Lines of the log are shown
-without `message` and `remedy`, which [events.md](events.md) has for each code. What a metric means
-is in [metrics.md](metrics.md), what became of one message says [lost-message.md](lost-message.md).
+Each trouble here was really caused at a gateway, by `make trouble`, which writes this page. Search
+it for the code of a log line (`event`) or for words of the line. [events.md](events.md) has the
+`message` and `remedy` of each code, [metrics.md](metrics.md) the metrics;
+[lost-message.md](lost-message.md) says what became of one message.
 
-*Ready* says when `/health/ready` answers 503: where it stays 200 on purpose, what the gateway has
-is served, and taking it out of service would only move its clients. *Alert* is the one whose
-condition held; it fires when that has lasted for as long as `../monitoring/alerts.yml` says.
+- `/health` names each trouble by the same code. *Health* gives its `status` and these codes.
+- *Ready* says when `/health/ready` answers 503. Where it stays 200, the gateway serves what it has;
+  taking it out of service would only move its clients.
+- *Writes* is the answer to a write of the server API, and so the error of a client's write.
+- Where an origin is offline, the log has `feed_broken` and `upstream_state_changed` too.
+- *Alerts* fire when their condition has lasted for as long as `../monitoring/alerts.yml` says. Each
+  line of level `error` raises `GaplessErrorsLogged` too.
+- Names that differ are written as `DIR`, `HOST:PORT` and `PID`.
 
 """
+#: The parts of the page.
+PARTS = {
+    "start": "The gateway does not start", "redis": "Redis", "postgres": "Postgres",
+    "disk": "The file of `cache.path`", "process": "The process"}
+#: Lines of any start, and of any outage of an origin.
+USUAL = {
+    "listening", "page_served", "origin_connected", "upstream_state_changed", "feed_broken",
+    "cache_writable"}
+#: What says no more than the code does, or differs at each run.
+OMITTED = {"level", "event", "time", "message", "remedy", "origin", "path", "for_s", "generation"}
+#: Metrics that say more than health does.
+TELLING = re.compile("^gapless_refused_")
+#: Where the machine of the test has as many descriptors.
+DEFAULT = "limits.connections=20000 "
+LONGEST = 220
 
 
 def changed(found):
@@ -51,8 +70,6 @@ def alerts(found):
         fired.append("GaplessCertificateExpires")
     if left is not None and left < 3:
         fired.append("GaplessCertificateNearItsEnd")
-    if any("level=error" in line for line in found.get("log", [])):
-        fired.append("GaplessErrorsLogged")
     return fired
 
 
@@ -71,49 +88,102 @@ def row(number, found):
         f"\n      FAULT {fault}" for fault in found["faults"])
 
 
-def lines(found):
-    """Each line of the log once, without its time and what its code says already."""
-    seen = []
-    for line in found.get("log", []):
-        line = re.sub(r'^time=\S+ | (message|remedy)=("[^"]*"|\S+)', "", line)
-        if line not in seen:
-            seen.append(line)
-    return seen[:8]
+def fields(line):
+    """What a line of the log says, by name."""
+    found = re.findall(r'([\w.]+)=("(?:[^"\\]|\\.)*"|\S+)', line)
+    return {name: json.loads(value) if value.startswith('"') else value for name, value in found}
+
+
+def shortened(text):
+    return text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0] + " …"
+
+
+def words(line):
+    """The code of a line, and what it says beside it."""
+    said = fields(line)
+    if "event" not in said:
+        return "", line
+    texts = [value if name in ("error", "notice") else f"{name}={value}"
+             for name, value in said.items() if name not in OMITTED]
+    return said["event"], " ".join(texts)
+
+
+def log(found):
+    """Each code once, with its different texts."""
+    said = {}
+    for code, text in map(words, found.get("log", [])):
+        if "still so, " in text or text.startswith(DEFAULT):
+            continue
+        texts = said.setdefault(code, [])
+        if text and text not in texts:
+            texts.append(text)
+    return {code: texts for code, texts in said.items() if code not in USUAL} or {
+        code: texts for code, texts in said.items() if code == "listening"}
+
+
+def refused_starts(results):
+    """A row for each: all have the same code, alert and answer of `checkconfig`."""
+    text = "The log says `start_failed`, with the `error` below. `gapless checkconfig` finds it" \
+           " too, in the same words unless others are given. The alert is `GaplessDown`.\n\n" \
+           "| what is wrong | `error` | what to do |\n|---|---|---|\n"
+    for found in results:
+        thing = found["thing"]
+        errors = [error for texts in log(found).values() for error in texts]
+        said = found["check"][1].removeprefix("gapless checkconfig: ")
+        cell = "<br>".join(f"`{shortened(error)}`" for error in errors)
+        if not any(error in said for error in errors):
+            cell += f"<br>`checkconfig`: `{shortened(said.removeprefix('cache.path: '))}`"
+        text += f"| {thing.title}. {thing.why} | {cell} | {thing.do} |\n"
+    return text
+
+
+def entry(found):
+    """What is seen of one trouble."""
+    thing = found["thing"]
+    text = f"\n### {thing.title}\n\n{thing.why} **Do:** {thing.do}\n\n"
+    texts = log(found)
+    for code, said in texts.items():
+        text += f"- Log: `{code}`"
+        text += (f": `{'`, `'.join(map(shortened, said))}`" if said else "") + "\n"
+    states = found.get("states", [])
+    status, codes, troubles = "ok", {}, {}
+    for state in states:
+        status = state[3] if state[3] != "ok" else status
+        for one in json.loads(state[5]):
+            codes[one["code"]] = None
+        if state[4]:
+            troubles[plain(state[4])] = None
+    text += f"- Health: `{status}`" + (f" (`{'`, `'.join(codes)}`)" if codes else "") + "\n"
+    said = " ".join(one for many in texts.values() for one in many)
+    for trouble in troubles:
+        if trouble not in said:
+            text += f"- Its words: `{shortened(trouble)}`\n"
+    text += f"- Ready: {readiness(found)}"
+    if "healed" in found and found["down"] is not None:
+        text += f"; 200 again {found['healed']:.0f} s after it was put right"
+    text += "\n"
+    for status, answer in found.get("answers", []):
+        if status not in (0, 200, 201):
+            code, _, message = answer.partition(": ")
+            text += f"- Writes: {status} `{code}` ({message})\n"
+    moved = [f"`{name}`" for name, _, _ in changed(found) if TELLING.search(name)]
+    if moved:
+        text += "- Metric: " + ", ".join(moved) + "\n"
+    if alerts(found):
+        text += "- Alerts: " + ", ".join(f"`{name}`" for name in alerts(found)) + "\n"
+    code, said = found.get("check", (0, ""))
+    return text + (f"- `checkconfig`: {said}\n" if code else "")
 
 
 def write(path, results):
-    text = HEAD + "| | what is wrong | ready | alert |\n|---|---|---|---|\n"
-    for number, found in results:
-        title = found["thing"].title
-        text += f"| [{number}](#{number}) | {title} | {readiness(found)} | "
-        text += ", ".join(f"`{name}`" for name in alerts(found)) + " |\n"
-    for number, found in results:
-        thing = found["thing"]
-        text += f"\n## {number}\n\n**{thing.title}.** {thing.why}\n\n- Do: {thing.do}\n"
-        text += f"- Ready: {readiness(found)}"
-        if "healed" in found:
-            text += f"; 200 again {found['healed']:.0f} s after it was put right"
-        text += f"; changes of readiness: {found['flaps']}\n" if "flaps" in found else "\n"
-        for line in lines(found):
-            text += f"- Log: `{line}`\n"
-        states = found.get("states", [])
-        for reasons in dict.fromkeys(state[2] for state in states if state[2]):
-            text += f"- `/health/ready`: {plain('; '.join(reasons))}\n"
-        for status, trouble, troubles in dict.fromkeys(
-                (state[3], state[4], state[5]) for state in states):
-            text += f"- `/health`: `{status}`" + (
-                f", `trouble`: {plain(trouble)}" if trouble else "") + "\n"
-            for one in json.loads(troubles):
-                what = "" if one["what"] == trouble else plain(one["what"]) + " "
-                text += f"  - `{one['code']}`: {what}{one['remedy']}\n"
-        for status, words in found.get("answers", []):
-            if status not in (200, 201):
-                text += f"- A write is answered: {status or 'no answer'} {words}\n"
-        moved = [f"`{name}` {old:g} → {new:g}" for name, old, new in changed(found)]
-        if moved:
-            text += "- Metrics: " + ", ".join(moved[:8]) + "\n"
-        if alerts(found):
-            text += "- Alert: " + ", ".join(alerts(found)) + "\n"
-        code, said = found.get("check", (0, ""))
-        text += f"- `checkconfig`: {'valid' if code == 0 else said}\n"
-    path.write_text(text)
+    text = HEAD
+    for kind, title in PARTS.items():
+        starts = [found for _, found in results if "exit" in found and kind == "start"]
+        others = [found for _, found in results
+                  if "exit" not in found and found["thing"].kind == kind]
+        if starts or others:
+            text += f"## {title}\n"
+        if starts:
+            text += "\n" + refused_starts(starts)
+        text += "".join(map(entry, others)) + "\n"
+    path.write_text(text.rstrip() + "\n")

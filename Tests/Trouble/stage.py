@@ -29,6 +29,8 @@ KEY = "an-operators-key-of-forty-characters-0123"
 VARYING = [
     (r"\b\d{4}-\d\d-\d\dT[\d:.]+Z\b", "TIME"), (re.escape(tempfile.gettempdir()) + "/trouble[a-z0-9_]*", "DIR"),
     (r"127\.0\.0\.1:\d+", "HOST:PORT"), (r"\[::1\]:\d+", "HOST:PORT"),
+    (r"0\.0\.0\.0:\d+", "0.0.0.0:PORT"), (r"\bport \d+\b", "port PORT"),
+    (r"\bprocess \d+\b", "process PID"), (r"/proc/\d+/", "/proc/PID/"),
     (r"\bcommit=\w+", "commit=COMMIT"),
 ]
 #: A certificate of our own.

@@ -182,23 +182,23 @@ def wrong_password(folder, program):
 
 
 thing("start", "A key of the configuration is mistyped", "No such key.",
-      "Correct the key: the message names the nearest one.",
+      "Correct the key: the error names the nearest one.",
       settings({"cache.retain_mesages": "10"}), starts=False)
-thing("start", "A value is out of its range", "The value is not accepted.",
-      "Correct the value: the message says what is accepted.",
+thing("start", "A value is out of its range", "Or it is of another kind.",
+      "Correct the value: the error says what is accepted.",
       settings({"limits.connections": "-1"}), starts=False)
 thing("start", "The key of TLS does not belong to the certificate",
       "Two files of two renewals were mixed.", "Put both files of one renewal in place.",
       other_key, starts=False)
 thing("start", "The certificate is no PEM", "A file of another format, or half a file.",
       "Convert it: `openssl x509 -inform der -in FILE -out FILE.pem`.", no_pem, starts=False)
-thing("start", "The key of TLS has a passphrase", "Nobody is there to type it.",
-      "Take it off: `openssl pkey -in KEY -out PLAIN`.", encrypted_key, starts=False)
+thing("start", "The key of TLS has a passphrase", "A gateway can't ask for it.",
+      "Remove it: `openssl pkey -in KEY -out PLAIN`.", encrypted_key, starts=False)
 thing("start", "The file with the API keys is not there", "`auth.api_key_file` names no file.",
       "Make the file, a key a line: `(umask 077; openssl rand -hex 24 > FILE)`.",
       settings({"auth.api_key_file": "FOLDER/nothing"}), starts=False)
-thing("start", "Open mode on an address that others reach", "Anybody could be anybody.",
-      "Give tokens (`auth.mode: jwt`), or say `auth.allow_insecure`.",
+thing("start", "Open mode on an address that others reach", "Anybody could take any name.",
+      "Set `auth.mode: jwt`, listen on loopback, or set `auth.allow_insecure`.",
       settings({"listen.public": "0.0.0.0:18999"}), starts=False)
 thing("start", "Tokens are wanted, and there is no key to check them", "`auth.jwt.*` is empty.",
       "Give one of `auth.jwt.secret_file`, `public_key_file`, `jwks_file`.",
@@ -208,36 +208,37 @@ thing("start", "The folder of the file is not there", "`cache.path` is mistyped,
       starts=False)
 thing("start", "`cache.path` is a folder", "It has to name a file in it.",
       "Add the file's name.", settings({"cache.path": "FOLDER"}), starts=False)
-thing("start", "The file belongs to somebody else", "It was begun as root.",
-      "`chown` it to the user that the gateway runs as.", file_of_root, launcher=NOBODY,
+thing("start", "The file belongs to another user", "A gateway was started as root.",
+      "`chown` it to the gateway's user.", file_of_root, launcher=NOBODY,
       starts=False)
-thing("start", "The folder belongs to somebody else", "The gateway may not write there.",
-      "`chown` it to the user that the gateway runs as.", folder_of_root, launcher=NOBODY,
+thing("start", "The folder belongs to another user", "The gateway may not write there.",
+      "`chown` it to the gateway's user.", folder_of_root, launcher=NOBODY,
       starts=False)
-thing("start", "The lock file belongs to somebody else",
+thing("start", "The lock file belongs to another user",
       "A command was run as root beside the gateway.",
-      "`chown` it to the user that the gateway runs as. Don't remove it: it says how far clients"
-      " were told of their lists.", lock_of_root, launcher=NOBODY, starts=False)
+      "`chown` it to the gateway's user. Keep it: it says how far clients know their lists.",
+      lock_of_root, launcher=NOBODY, starts=False)
 thing("start", "The port is taken", "Another program, or another gateway, listens there.",
-      "`ss -ltnp` says who.", taken_port, starts=False)
+      "`ss -ltnp` names the program: stop it, or choose another port.", taken_port, starts=False)
 thing("start", "The address is not this machine's", "A wrong address, or an interface that is down.",
-      "`ip address` shows those that there are.",
+      "`ip address` shows the machine's addresses.",
       settings({"listen.public": "192.0.2.1:8000", "auth.allow_insecure": "true"}),
       starts=False)
 thing("start", "`rediss://` with a file of authorities that is not there", "The path is mistyped.",
       "Correct `upstream.redis.tls.ca_file`.",
       settings({"upstream.kind": "redis", "upstream.redis.url": "rediss://127.0.0.1:6379/0",
                 "upstream.redis.tls.ca_file": "FOLDER/none.pem"}), starts=False)
-thing("start", "The pages of the embedded log contradict each other", "A disk, or a copy of half a file.",
+thing("start", "The pages of the embedded log contradict each other",
+      "The disk failed, or a copy was cut.",
       "Restore a backup, or what sqlite3's `.recover` saves of it.", broken_pages, starts=False)
 thing("start", "The disk is full before there is a file", "Something else filled it.", "Make room.",
       full_disk, starts=False)
-thing("start", "Fewer descriptors than a gateway needs", "`LimitNOFILE`, `ulimit -n`.",
+thing("start", "Fewer descriptors than a gateway needs", "`LimitNOFILE` or `ulimit -n` is too low.",
       "Raise it: one for each connection, and 128.", None, starts=False,
       launcher=("prlimit", "--nofile=64:64"))
 thing("start", "Both listeners have one port", "`0.0.0.0` means the address of the other too.",
       "Give `listen.internal` another port.", one_port, starts=False)
-thing("start", "`cache.path` names a file that is none of ours",
+thing("start", "`cache.path` names a file of another program",
       "It is mistyped, or the first page of the embedded log is broken.",
       "Correct it, or restore a backup (`gapless backup` makes them). The file stays as it is.",
       damaged, starts=False)
@@ -245,7 +246,7 @@ thing("start", "The file is the log of an embedded gateway, and Redis is configu
       "`upstream.kind` was changed, or `cache.path` mixed up.",
       "Give the cache another `cache.path`: the log is not touched.", of_another_kind,
       starts=False)
-thing("start", "The file's version is none", "Somebody changed `user_version`, or the first page is broken.",
+thing("start", "The file has no version", "Somebody changed `user_version`, or the first page is broken.",
       "Restore a backup. The file stays as it is.", of_no_version, starts=False)
 
 
@@ -335,7 +336,8 @@ thing("redis", "Redis may throw logs away", "`maxmemory-policy` is `allkeys-*`."
       "`redis-cli config set maxmemory-policy noeviction`, and in its file.", redis(),
       ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"),
       ask("CONFIG", "SET", "maxmemory-policy", "noeviction"), seconds=35, ready=True)
-thing("redis", "Redis has become a replica", "A failover that the gateway was not told of.",
+thing("redis", "Redis has become a replica",
+      "There was a failover, and the gateway does not know the new master.",
       "Give `upstream.redis.sentinels`, or the master's address.", redis(),
       ask("REPLICAOF", "127.0.0.1", "1"), ask("REPLICAOF", "NO", "ONE"), seconds=8)
 thing("redis", "The password of Redis was changed", "`requirepass` was set, and the links broke.",
@@ -346,14 +348,14 @@ thing("redis", "The user of Redis may not do all that is needed (NOPERM)", "Its 
       "Give it the rights that security.md names.", redis(),
       asks(("ACL", "SETUSER", "default", "-eval", "-evalsha")),
       asks(("ACL", "SETUSER", "default", "+@all")), seconds=8)
-thing("redis", "Redis was emptied (FLUSHALL)", "Somebody typed it.",
+thing("redis", "Redis was emptied (FLUSHALL)", "Somebody ran the command.",
       "Restore its backup; clients forget and load what is there then.", redis(),
       ask("FLUSHALL"), lambda gateway, origin: gateway.put(), seconds=8)
 thing("redis", "Redis came back without its data", "No `appendonly`, no save, or another volume.",
       "Restore its backup; make it durable.", redis(), emptied,
       lambda gateway, origin: gateway.put(), seconds=8)
 thing("redis", "A key of a log is gone", "Somebody deleted it, or it was evicted.",
-      "`gapless repair --conversation ID` makes of what is left a log again.", redis(),
+      "`gapless repair --conversation ID` makes a log of what is left.", redis(),
       lambda gateway, origin: [origin.ask("DEL", key) for key in keys_of(origin)[:1]], seconds=8)
 thing("redis", "Redis takes no more connections", "`maxclients` is reached.",
       "Raise `maxclients`, or end what holds them (`CLIENT LIST`).", redis(),
@@ -363,7 +365,7 @@ thing("redis", "The password of Redis is wrong from the start (WRONGPASS)", "A m
       "Correct `upstream.redis.password_file` or the URL.", wrong_password, lambda *_: None,
       ready=False, seconds=70, is_there=True)
 thing("redis", "The cache's file is damaged", "The disk, or something that wrote into it.",
-      "Nothing: it was put aside, and is filled anew. Look at the disk.", damaged_cache,
+      "Nothing: the gateway put it aside and fills a new one. Look at the disk.", damaged_cache,
       lambda *_: None, ready=True, is_there=True)
 
 
@@ -430,14 +432,16 @@ thing("postgres", "Postgres takes no writes", "`default_transaction_read_only`, 
       lambda gateway, origin: (origin.sql(
           "alter system reset default_transaction_read_only"), origin.sql(
           "select pg_reload_conf()")), seconds=8)
-thing("postgres", "A session holds a lock on the logs", "A migration, or somebody's open transaction.",
-      "`select pid, xact_start, query from pg_stat_activity order by 2`, and end it.", postgres,
+thing("postgres", "A session holds a lock on the logs", "A migration, or an open transaction.",
+      "Find it by `select pid, xact_start, query from pg_stat_activity order by 2`, and end it.",
+      postgres,
       lambda gateway, origin: setattr(origin, "held", origin.hold(
           "begin; lock table gapless.conversations; select pg_sleep(300)")),
       lambda gateway, origin: origin.sql(
           "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(300)%'"
           " and pid <> pg_backend_pid()"), seconds=10, ready=True)
-thing("postgres", "Postgres takes no more connections", "`max_connections` is reached.",
+thing("postgres", "Postgres takes no more connections",
+      "`max_connections` is reached. The log names a refused connection by `origin_full`.",
       "Raise it, or end what holds them; the gateway needs `upstream.postgres.connections` + 1.",
       postgres, lambda gateway, origin: crowd(origin), lambda gateway, origin: origin.sql(
           "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(299)%'"
@@ -612,29 +616,31 @@ thing("disk", "The disk is full under the embedded log", "Something else filled 
 thing("disk", "The disk is full under the cache (Redis)", "Something else filled it.",
       "Make room; the gateway tries every second, and fetches what it missed.", redis(),
       bound(65536), bound("unlimited"), launcher=BOUNDED, ready=False)
-thing("disk", "No block is free on the disk", "ENOSPC.", "Make room.", small_disk, fill_up,
+thing("disk", "No block is free on the disk", "The file system reports `ENOSPC`.", "Make room.", small_disk, fill_up,
       lambda gateway, origin: (origin.place / "filling").unlink(), ready=False)
 thing("disk", "The embedded log's file was removed under the gateway", "Somebody deleted it.",
-      "Don't stop the gateway before you copied it: the file is lost with the process.", None,
+      "Copy the file from the folder that the error names before you stop the gateway: it is"
+      " lost with the process.", None,
       removed, ready=False)
 thing("disk", "The embedded log's file was written over", "Something wrote into it.",
       "Stop, and restore a backup.", None, garbage, seconds=8, ready=False)
 thing("disk", "Another file was moved in the place of the embedded log's", "A restore under it.",
-      "Stop the gateway first, and restore then. What was acknowledged since lies in its process.",
+      "Put the first file back: until the process ends, its bytes are where the error says. To"
+      " restore, stop the gateway first.",
       None, moved_over, seconds=8, ready=False)
 thing("disk", "Another file was copied over the embedded log's", "A restore under it.",
-      "Stop the gateway first, and restore then.", None, copied_over, seconds=8, ready=False)
-thing("disk", "The write-ahead log of the embedded log was removed", "Somebody tidied up.",
-      "Stop the gateway with SIGTERM: it brings what is in it into the file. A kill loses that.",
+      "Stop the gateway, and restore a backup.", None, copied_over, seconds=8, ready=False)
+thing("disk", "The write-ahead log of the embedded log was removed", "Somebody deleted it.",
+      "Stop the gateway with SIGTERM: it writes the removed log into the file. A kill loses it.",
       None, without_log, seconds=8, ready=False)
-thing("disk", "The index of the write-ahead log was removed", "Somebody tidied up.",
+thing("disk", "The index of the write-ahead log was removed", "Somebody deleted it.",
       "Restart the gateway: SQLite makes it anew, and nothing is lost.", None, without_index,
       seconds=8, ready=False)
 thing("disk", "The write-ahead log of the embedded log was cut", "`truncate`, or a disk's repair.",
-      "Restart the gateway. It goes on with what its last checkpoint left, and clients are told;"
-      " or restore a backup that has more.", None, cut_log, seconds=8, ready=False)
+      "Restart the gateway. It goes on with what the last checkpoint left, and clients learn"
+      " what is lost. Or restore a backup that has more.", None, cut_log, seconds=8, ready=False)
 thing("disk", "An older copy of the embedded log was put back", "A restore, with the gateway stopped.",
-      "Nothing: clients are told what the copy lacks, and read their lists again.", put_back,
+      "Nothing: clients forget what the copy lacks, and read their lists again.", put_back,
       lambda *_: None, ready=True, is_there=True)
 thing("process", "There are no descriptors left", "More connections than `LimitNOFILE`.",
       "Raise `LimitNOFILE`, or lower `limits.connections`.", None, descriptors, leave,
@@ -647,7 +653,7 @@ thing("process", "The certificate expires in ten days", "Nobody renewed it.",
 thing("process", "The certificate has expired", "Nobody renewed it: clients refuse to connect.",
       "Renew it, and reload (SIGHUP).", expired, lambda *_: None, ready=True, is_there=True)
 thing("process", "A reload finds a wrong value", "The file was edited.",
-      "`gapless checkconfig` with the same file, and reload again.", with_file, broken_reload,
+      "Run `gapless checkconfig` on the file, correct it, and reload again.", with_file, broken_reload,
       ready=True)
 thing("process", "`cache.path` is mistyped, and an empty log begins", "The old file is elsewhere.",
       "Stop, and correct `cache.path`.", new_file, lambda *_: None, ready=True, is_there=True)
