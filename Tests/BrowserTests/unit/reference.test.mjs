@@ -14,6 +14,6 @@ test('the reference of the client is what its types and comments say', () => {
   const exported = readFileSync(index, 'utf8').match(/^export \{ (\w+)/gmu);
   assert.ok(exported.length > 20);
   for (const name of exported.map((line) => line.split(' ').at(-1))) {
-    assert.match(written, new RegExp(`^(### ${name}$|\\| \`${name}\\b)`, 'mu'));
+    assert.match(written, new RegExp(`^(### ${name}$|- \`${name}\\b)`, 'mu'));
   }
 });
