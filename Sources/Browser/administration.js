@@ -1,9 +1,8 @@
 /** @import { ConversationRecord } from './types.js' */
 
 /**
- * What those who may can change of a conversation: its record, and who takes part. Each is a
- * request that fails with a `RequestError`, `disconnected` while there is no session; nothing is
- * kept for later.
+ * Changes a conversation's record and who takes part. Each is a request, made at once: it fails
+ * with a `RequestError`, which is `disconnected` while there is no session.
  */
 export class Administration {
   #request;
@@ -15,7 +14,7 @@ export class Administration {
    * Changes the title, or the metadata.
    *
    * @param {{title?: string | null, metadata?: Record<string, *>, ifRev?: number}} fields  `ifRev`:
-   *   a record that was changed since is a `conflict`
+   *   a record with another `rev` is a `conflict`
    * @returns {Promise<ConversationRecord>}
    */
   update(fields) { return this.#changed('updateConversation', fields); }
@@ -44,7 +43,7 @@ export class Administration {
    */
   removeAdmins(users) { return this.#changed('removeAdmins', { users }); }
 
-  /** Takes part no more. */
+  /** Leaves the conversation. */
   async leave() { await this.#request('leaveConversation', {}); }
 
   /** Deletes the conversation, for everybody. */

@@ -1,6 +1,6 @@
 /**
- * How long to wait before the next try: doubling from `base` to `max` milliseconds, of which a
- * random half is taken off, so that clients that lost the same gateway do not come back together.
+ * How long to wait before the next try: from `base`, doubling, to `max` milliseconds, less a random
+ * part of up to a half.
  */
 export class Backoff {
   #base;
@@ -9,8 +9,8 @@ export class Backoff {
   #tries = 0;
 
   /**
-   * @param {{base?: number, max?: number, random?: () => number}} [options]  milliseconds;
-   *   `random` gives numbers from 0 up to, not including, 1
+   * @param {{base?: number, max?: number, random?: () => number}} [options]  milliseconds; `random`
+   *   gives numbers in [0, 1)
    */
   constructor({ base = 500, max = 30_000, random = Math.random } = {}) {
     this.#base = base;
@@ -25,9 +25,9 @@ export class Backoff {
     return Math.round(full * (0.5 + this.#random() / 2));
   }
 
-  /** Begins again at `base`: something succeeded. */
+  /** Begins again at `base`. */
   reset() { this.#tries = 0; }
 
-  /** Goes on at `max`: the other side asked for patience. */
+  /** Goes on at `max`. */
   exhaust() { this.#tries = 31; }
 }

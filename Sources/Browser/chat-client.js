@@ -50,10 +50,9 @@ import { guarded } from './report.js';
 const LIMIT = 100;
 
 /**
- * Everything that a chat asks of a gateway, under the names of the design that Gapless came from.
- * Requests fail with `RequestError` while there is no session; subscriptions wait for one, and
- * begin again with each. With a store, what is asked for is shown from there while it is waited
- * for.
+ * A chat's calls to a gateway. Requests fail with `RequestError` while there is no session;
+ * subscriptions wait for one, and begin again with each. With a store, what was kept is shown
+ * first.
  */
 export class ChatClient {
   #questions;
@@ -63,23 +62,23 @@ export class ChatClient {
    * @param {string} options.url  `ws:` or `wss:`
    * @param {Ask} options.credentials
    * @param {string} [options.client]  the name under which the gateway knows this program
-   * @param {string | null} [options.user]  who we are, where that is known: the tabs of one browser
-   *   that say the same share one connection
-   * @param {boolean} [options.unread]  `connection.unread` is what we have not read; of tabs that
-   *   share a connection, all should say the same
-   * @param {boolean} [options.isShared]  false: this tab keeps a connection of its own
+   * @param {string | null} [options.user]  the user, if known: tabs of one browser with the same
+   *   user share a connection
+   * @param {boolean} [options.unread]  asks for `connection.unread`; all tabs of a connection
+   *   should say the same
+   * @param {boolean} [options.isShared]  false: a connection of its own
    * @param {MessageStore | null} [options.store]  keeps what was held over reloads
    * @param {*} [options.environment]  for tests, see `Connection`
    */
   constructor({ store = null, ...options }) {
     /** Whether `connection.unread` is asked for. */
     this.asksUnread = options.unread === true;
-    /** The session, and the state of the gateway's upstream. */
+    /** The session and the upstream's state. */
     this.connection = connectionOf(options);
     /** `isConnected`, `onConnect`, `onDisconnect`. */
     this.pubsub = new Pubsub(this.connection);
     this.store = store;
-    /** What was written and is not confirmed yet, of all conversations. */
+    /** What is not confirmed yet, of all conversations. */
     this.outbox = Outbox.of(this.connection, store);
     this.#questions = new Questions(this.connection, store);
   }
@@ -104,11 +103,11 @@ export class ChatClient {
   }
 
   /**
-   * Creates a conversation; the user takes part, and is its admin.
+   * Creates a conversation, with the user as its admin.
    *
-   * @param {{id?: string, title?: string, participants: string[],
-   *   metadata?: Record<string, *>, distinct?: boolean}} fields  `distinct`: one of the same people
-   *   that exists is given in its place
+   * @param {{id?: string, title?: string, participants: string[], metadata?: Record<string, *>,
+   *   distinct?: boolean}} fields  `distinct`: gives one of the same people instead, if there is
+   *   one
    * @returns {Promise<ConversationRecord>}
    */
   async createConversation(fields) {
@@ -116,7 +115,7 @@ export class ChatClient {
   }
 
   /**
-   * Title, people, admins, and the end of a conversation.
+   * Title, people, admins, and deletion.
    *
    * @param {ConversationName} conversation
    */
@@ -141,7 +140,7 @@ export class ChatClient {
   }
 
   /**
-   * The same, each answer as it comes, with `next` and `total`.
+   * As `fetchConversations`, each answer as it comes, with `next` and `total`.
    *
    * @param {{limit?: number, cursor?: string}} [page]
    * @returns {AsyncGenerator<{value: ConversationsResponse, isCached: boolean}>}
@@ -162,7 +161,7 @@ export class ChatClient {
   }
 
   /**
-   * The same, each answer as it comes.
+   * As `fetchConversation`, each answer as it comes.
    *
    * @param {ConversationName} conversation
    * @returns {AsyncGenerator<{value: ConversationRecord, isCached: boolean}>}
@@ -173,8 +172,8 @@ export class ChatClient {
   }
 
   /**
-   * A page of messages: the latest, those before a message, or where `place` says. With `after` it
-   * is the next ones, whatever the order.
+   * A page of messages, the latest without `place`. With `after` it is the next ones, whatever the
+   * order.
    *
    * @param {ConversationName} conversation
    * @param {{id: string} | Place | null} [place]  a message: what is before it
@@ -189,7 +188,8 @@ export class ChatClient {
   }
 
   /**
-   * The same, each answer as it comes, with `hasMore`, `covers`, `gaps`, `head` and `asOf`.
+   * As `fetchMessages`, each answer as it comes, with `hasMore`, `covers`, `gaps`, `head` and
+   * `asOf`.
    *
    * @param {ConversationName} conversation
    * @param {{id: string} | Place | null} [place]
@@ -203,8 +203,7 @@ export class ChatClient {
   }
 
   /**
-   * The ends of the runs of what the gateway has of a conversation, newest run first, and its gaps;
-   * or those of what is named.
+   * The ends of the runs that the gateway, or `have`, holds, newest run first, and the gaps.
    *
    * @param {ConversationName} conversation
    * @param {Have} [have]
@@ -216,7 +215,7 @@ export class ChatClient {
   }
 
   /**
-   * Who takes part in a conversation. A promise gives one value, so the total is in the response.
+   * Who takes part; `total` is in the response.
    *
    * @param {ConversationName} conversation
    * @param {ParticipantsOptions} [options]
@@ -229,7 +228,7 @@ export class ChatClient {
   }
 
   /**
-   * The same, each answer as it comes.
+   * As `getParticipants`, each answer as it comes.
    *
    * @param {ConversationName} conversation
    * @param {ParticipantsOptions} [options]
@@ -241,11 +240,10 @@ export class ChatClient {
   }
 
   /**
-   * Follows the messages of a conversation, over outages too: the handler gets what changed, first
-   * the latest messages as inserted. Apply it with `applyDelta`. Where `reset` is said, the log is
-   * another one: what was in the list is trimmed first. What lies in one of the `gaps` is missing
-   * or may be outdated. With an `ending` (`removed`, `deleted`, `forbidden`, or the code of the
-   * refusal) it was the last call.
+   * Follows the messages of a conversation, over outages too. The handler gets deltas for
+   * `applyDelta`, first the latest messages as inserted. After a `reset` the log is another one,
+   * and the list is trimmed first. What lies in `gaps` is missing or may be outdated. A call with
+   * an `ending` (`removed`, `deleted`, `forbidden`, or the code of the refusal) is the last.
    *
    * @param {ConversationName} conversation
    * @param {(deltas: MessageDelta[], news: MessagesNews) => void} handler
@@ -279,9 +277,9 @@ export class ChatClient {
   }
 
   /**
-   * Follows the user's list of conversations, all of them and over outages too: the handler gets
-   * what changed, first all as inserted, as they come. Apply it with `applyDelta`. With an `ending`
-   * (the code of the refusal) it was the last call.
+   * Follows all conversations of the user, over outages too. The handler gets deltas for
+   * `applyDelta`, first all as inserted. A call with an `ending` (the code of the refusal) is the
+   * last.
    *
    * @param {(deltas: ConversationDelta[], news: {ending: string | null}) => void} handler
    * @returns {() => void}  ends the subscription

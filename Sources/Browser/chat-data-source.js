@@ -12,10 +12,10 @@ import { guarded } from './report.js';
  * A message as a row: its `type` is that of a message that is there, or of a tombstone.
  *
  * @typedef {object} ChatMessageItem
- * @property {string} uid  the message's id, which an unsent one keeps when it arrives
+ * @property {string} uid  the message's id, also before it is sent
  * @property {'message' | 'deleted message'} type
  * @property {ListMessage} message
- * @property {boolean} isHeld  whether it is the present value; if not, it is from a cache or unsent
+ * @property {boolean} isHeld  whether it is the present value, not from a cache or a draft
  *
  * How a view should take an update: `normal`, something changed, and can be animated; `firstLoad`,
  * the first items; `firstSync`, the first answer after items that the client had kept;
@@ -27,16 +27,16 @@ import { guarded } from './report.js';
  *
  * @typedef {object} ChatDataSourceDelegate
  * @property {(source: ChatDataSource, updateType: UpdateType) => void} chatDataSourceDidUpdate
- * @property {(reason: string, source: ChatDataSource) => void} [chatDataSourceDidEnd]  the source
- *   no longer follows its conversation, see `ending`
+ * @property {(reason: string, source: ChatDataSource) => void} [chatDataSourceDidEnd]  it no longer
+ *   follows its conversation
  */
 
 /** How many messages are loaded at once. */
 const PAGE = 50;
 
 /**
- * The items of a chat view: a window of one conversation's messages that grows as the view asks,
- * and at its newest end by itself, but only while it touches that end.
+ * The items of a chat view: a window of one conversation's messages. It grows as the view asks, and
+ * by itself while it touches the newest end.
  */
 export class ChatDataSource extends Face {
   /** Who is told. @type {ChatDataSourceDelegate | null} */
@@ -58,7 +58,7 @@ export class ChatDataSource extends Face {
    * @param {ChatClient} client
    * @param {ConversationName} conversation
    * @param {object} [options]
-   * @param {number} [options.pageSize]  how many messages are loaded at once, from 1 to 1,000
+   * @param {number} [options.pageSize]  messages loaded at once, from 1 to 1,000
    */
   constructor(client, conversation, { pageSize = PAGE } = {}) {
     super(new Conversation(client.connection, conversation, {
@@ -84,10 +84,10 @@ export class ChatDataSource extends Face {
   /** The items, oldest first. */
   get chatItems() { return this.#items; }
 
-  /** Whether there are older messages than the oldest loaded. */
+  /** Whether there are older messages. */
   get hasMorePrevious() { return this.conversation.hasMore.before; }
 
-  /** Whether there are newer messages than the newest loaded, or holes below it. */
+  /** Whether there are newer messages, or holes. */
   get hasMoreNext() { return this.conversation.hasMore.after; }
 
   /** Loads older messages; an update of type `pagination` follows. */
@@ -97,7 +97,7 @@ export class ChatDataSource extends Face {
   loadNext() { this.conversation.loadNewer(); }
 
   /**
-   * Takes items out that are far from the view, and tells the delegate.
+   * Takes out items far from the view, and tells the delegate.
    *
    * @param {object} to
    * @param {number | null} [to.preferredMaxCount]  how many to keep; null to keep all

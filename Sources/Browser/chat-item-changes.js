@@ -15,7 +15,7 @@
  */
 
 /**
- * Where an item stands twice in one array, its last index counts.
+ * How one array of items becomes another. Of an item that stands twice, the last index counts.
  *
  * @param {readonly ChatItem[]} old
  * @param {readonly ChatItem[]} now

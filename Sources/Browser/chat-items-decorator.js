@@ -15,8 +15,8 @@
 const CLOSENESS = 120_000;
 
 /**
- * Adds to a data source's items what only a view is interested in: a separator above each day (in
- * UTC), with a uid of its own, and whether a message goes on from the one above.
+ * Adds to a data source's items a separator above each day (in UTC), with a uid of its own, and
+ * whether a message goes on from the one above.
  *
  * @param {readonly ChatMessageItem[]} items
  * @returns {DecoratedChatItem[]}

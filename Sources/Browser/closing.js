@@ -21,7 +21,7 @@ const reasons = new Map([
   [3502, 'disconnected by the server'],
 ]);
 
-/** The codes that decide more than whether one may come back. */
+/** Close codes that a client treats by name. */
 export const CloseCode = Object.freeze({
   broken: 1006,
   draining: 3000,
@@ -32,7 +32,7 @@ export const CloseCode = Object.freeze({
 });
 
 /**
- * Whether a client that was closed with `code` may connect again.
+ * Whether a client closed with `code` may connect again.
  *
  * @param {number} code
  */
@@ -55,7 +55,7 @@ export function codeOfTry(code, age) {
 }
 
 /**
- * What to tell a person about a connection that was closed with `code`.
+ * The text for people about a close with `code`.
  *
  * @param {number} code
  */

@@ -29,7 +29,7 @@ import { TokenRefresh } from './token-refresh.js';
  * @typedef {object} ConnectionState
  * @property {'idle' | 'connecting' | 'live' | 'waiting' | 'closed'} phase  `waiting`: it tries
  *   again at `retryAt`; `closed`: it does not
- * @property {string} [reason]  why it is not live, for a person to read
+ * @property {string} [reason]  why it is not live, for people
  * @property {number} [code]  the close code
  * @property {number} [retryAt]  milliseconds since 1970
  * @property {Unread} [unread]  where it was asked for and is known
@@ -47,18 +47,17 @@ const TIMER_LIMIT = 2 ** 31 - 1;
 
 /**
  * One WebSocket session with a gateway, kept alive: it connects, notices silence, comes back with
- * jittered backoff or in the slot that a draining gateway gave it, and refreshes its token. What a
- * connection carried is lost with it; `live` tells everybody who has something to resume.
+ * backoff or in a draining gateway's slot, and refreshes its token. What it carried is lost with
+ * it; `live` tells when to resume.
  *
- * Belongs to the page's one thread. Listeners run while a frame is read, in the order of frames.
+ * Listeners run while a frame is read, in the order of frames.
  */
 export class Connection {
-  /** Each time that a session begins, and with it an empty slate. @type {Signal<void>} */
+  /** A session began. @type {Signal<void>} */
   live = new Signal();
-  /** The gateway says that we are somebody else than before, and who; that session is over before
-   * anything of the first one's was said in it. @type {Signal<string>} */
+  /** The gateway names another user than before: the session ends. @type {Signal<string>} */
   stranger = new Signal();
-  /** The state of the connection or of the gateway's upstream changed. @type {Signal<void>} */
+  /** The state or the upstream's changed. @type {Signal<void>} */
   changed = new Signal();
   /** Each event frame but pings. @type {Signal<EventFrame>} */
   events = new Signal();
@@ -106,8 +105,8 @@ export class Connection {
    * @param {string} options.url  `ws:` or `wss:`
    * @param {Ask} options.credentials
    * @param {string} [options.client]  the name under which the gateway knows this program
-   * @param {boolean} [options.unread]  asks to be told what the user has not read: see `unread`
-   * @param {string | null} [options.user]  who we are, where that is known before the gateway says
+   * @param {boolean} [options.unread]  asks for `unread`
+   * @param {string | null} [options.user]  the user, if known before the gateway says
    * @param {Partial<{WebSocket: typeof WebSocket, now: () => number, tick: () => number,
    *   setTimeout: typeof setTimeout, clearTimeout: typeof clearTimeout, random: () => number,
    *   device: *}>} [options.environment]  `tick`: a clock that nobody sets
@@ -145,18 +144,18 @@ export class Connection {
   /** Counts the sessions that began. */
   get session() { return this.#session; }
 
-  /** Where the gateway stands with the chat's origin, `null` before the first session. */
+  /** The gateway's link to the origin; `null` before the first session. */
   get upstream() { return this.#upstream; }
 
-  /** Who the gateway says that we are; before the first session, who was expected, or `null`. */
+  /** The user that the gateway names; before the first session the expected one, or `null`. */
   get user() { return this.#user; }
 
   /**
-   * Something that is one user's alone, as a store, is used with this connection: where the gateway
-   * names another user, the connection ends as with any `stranger`.
+   * Binds the connection to a user, as for a store: if the gateway names another, it ends as with
+   * any `stranger`.
    *
    * @param {string} user
-   * @throws {Error}  if it is known to be another's
+   * @throws {Error}  if the user is known to be another
    */
   expect(user) {
     if (this.#user !== null && this.#user !== user) {
@@ -165,11 +164,14 @@ export class Connection {
     this.#user = user;
   }
 
-  /** What the user has not read, over all conversations; `null` until it is known. `changed` tells
-   * when it is another. @returns {Unread | null} */
+  /**
+   * What the user has not read; `null` until it is known. `changed` tells of it.
+   *
+   * @returns {Unread | null}
+   */
   get unread() { return this.#state.unread ?? null; }
 
-  /** What the gateway takes; `null` before the first session. */
+  /** The gateway's limits; `null` before the first session. */
   get limits() { return this.#limits; }
 
   /** Milliseconds on a clock that nobody sets. */
@@ -187,14 +189,14 @@ export class Connection {
   /** Ends the connection for good. */
   close() { this.#lose(1000, undefined, false); }
 
-  /** The device lost its network: a socket that stands would only be silent for long. */
+  /** Closes the socket: the device lost its network. */
   cut() {
     if (['live', 'connecting'].includes(this.#state.phase)) {
       this.#lose(CloseCode.broken, 'this device is offline');
     }
   }
 
-  /** Tries at once where it waits: the network came back, or a person asked. */
+  /** Ends a wait: tries to connect at once. */
   wake() {
     if (this.#state.phase === 'waiting') this.#connect();
   }
@@ -220,8 +222,7 @@ export class Connection {
   }
 
   /**
-   * Why a request would not be sent, as far as that is known; `null` where nothing speaks against
-   * it.
+   * Why a request would not be sent; `null` if nothing is known against it.
    *
    * @param {string} method
    * @param {object} params

@@ -4,8 +4,8 @@ import { SharedConnection } from './shared-connection.js';
 /** @import { Ask } from './connection.js' */
 
 /**
- * The connection of this tab: where it is known who we are, one that all tabs of this browser share
- * that say the same and use the same address; otherwise one of its own.
+ * The connection of this tab: with a known user, one that all tabs with the same user and address
+ * share; otherwise one of its own.
  *
  * @param {object} options
  * @param {string} options.url  `ws:` or `wss:`

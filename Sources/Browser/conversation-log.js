@@ -102,7 +102,7 @@ export class ConversationLog {
   /** Where the subscription stands. */
   get phase() { return this.#subscription.phase; }
 
-  /** Whether there may be changes that nobody here knows yet. */
+  /** Whether there may be changes that are not known here. */
   get isOpen() { return this.#subscription.isOpen; }
 
   /** Whether anybody looks, so that there is or will be a subscription. */
@@ -117,7 +117,7 @@ export class ConversationLog {
   /** The conversation's own record. */
   get record() { return this.participants.recordWith(this.messages.record); }
 
-  /** The last that was heard of it; `null` before the first. */
+  /** What was heard last; `null` before that. */
   get heard() { return this.#heard; }
 
   /**

@@ -22,16 +22,14 @@ import { pageLimit } from './window-pages.js';
 const PAGE = 100;
 
 /**
- * A live message list of one conversation. It subscribes, resumes with its `have` whenever a
- * session begins, fetches history on demand, names each gap, sends, and knows who types and who
- * has read up to where. `changed` tells that anything of it is new.
+ * A live message list of one conversation. It resumes with each session, fetches history on demand,
+ * names each gap, sends, and knows who types and who has read up to where.
  *
- * All that look at one conversation over one connection share one log and one subscription, which
- * ends with the last of them; each has a window of its own. What a view has left far behind is let
- * go of, and fetched again when it comes back there.
+ * All views of a conversation over one connection share a log and a subscription; each has a window
+ * of its own. What a view left far behind is dropped, and fetched again when it comes back.
  */
 export class Conversation {
-  /** Anything that can be read here changed, and why. @type {Signal<Reason>} */
+  /** Something here changed, and why. @type {Signal<Reason>} */
   changed = new Signal();
 
   #connection;
@@ -57,7 +55,7 @@ export class Conversation {
    * @param {ConversationName} conversation
    * @param {object} [options]
    * @param {MessageStore | null} [options.store]  keeps the newest messages over reloads
-   * @param {number} [options.limit]  how many messages it begins with, and a page holds
+   * @param {number} [options.limit]  messages at the beginning, and in a page
    */
   constructor(connection, conversation, { store = null, limit = PAGE } = {}) {
     const id = idOf(conversation);
@@ -88,20 +86,20 @@ export class Conversation {
     });
   }
 
-  /** How many messages it begins with, and a page holds, from 1 to 1,000. */
+  /** Messages at the beginning, and in a page, from 1 to 1,000. */
   get limit() { return this.#view.limit; }
   set limit(limit) { this.#view.limit = pageLimit(limit); }
 
-  /** Where the subscription stands; `ended` is until it is opened again. */
+  /** The subscription's state; `ended` until it is opened again. */
   get phase() { return /** @type {SubscriptionPhase} */ (this.#phase); }
 
-  /** Why it ended, for a person to read. */
+  /** Why it ended, for people. */
   get ending() { return this.#ending?.text ?? null; }
 
   /** Why it ended: `removed`, `deleted`, `forbidden`, or the code of the refusal. */
   get endingReason() { return this.#ending?.reason ?? null; }
 
-  /** Whether there may be changes that nobody here knows yet. */
+  /** Whether there may be changes that are not known here. */
   get isOpen() { return this.#log.isOpen; }
 
   /** What is held: `head`, `asOf`, `runs`. */
@@ -110,13 +108,13 @@ export class Conversation {
   /** The conversation's own record. */
   get record() { return this.#log.record; }
 
-  /** Rises when what was shown turned out to be of another log: begin a new list. */
+  /** Rises when the log turned out to be another: begin a new list. */
   get generation() { return this.#log.messages.generation; }
 
-  /** The gaps between the oldest place shown and the head, oldest first. */
+  /** The gaps from the oldest place shown to the head, oldest first. */
   get gaps() { return this.#window.gaps; }
 
-  /** Messages, gaps and what is being sent, oldest first; the same array until they change. */
+  /** Messages, gaps and drafts, oldest first; the same array until they change. */
   get items() {
     const [{ version }, { user }, { drafts }] = [this.#window, this.#connection, this];
     const known = this.#items;
@@ -130,20 +128,20 @@ export class Conversation {
     return items;
   }
 
-  /** What is being sent, or failed to be, in the order in which it was written. */
+  /** What is being sent or failed, in the order of writing. */
   get drafts() { return this.#log.outbox.drafts(this.id); }
 
-  /** The edits and deletions that are not confirmed, or failed, or are in conflict. */
+  /** The edits and deletions that are unconfirmed, failed, or in conflict. */
   get edits() { return this.#log.outbox.edits(this.id); }
 
   /**
-   * The messages in rows, in which neighbours of one category are one: see `Grouping`.
+   * The messages in rows: see `Grouping`.
    *
    * @type {MessageWindow['grouping']}
    */
   grouping(category, revealed) { return this.#window.grouping(category, revealed); }
 
-  /** Who else is typing; the same array until that changes. */
+  /** Who else types; the same array until that changes. */
   get typists() {
     const { users } = this.#log.participants.typists;
     const others = users.filter((user) => user !== this.#connection.user);
@@ -153,24 +151,24 @@ export class Conversation {
     return this.#typists;
   }
 
-  /** The participants by id, where they are few enough to be fetched. */
+  /** The participants by id, if they are few enough to be fetched. */
   get people() { return this.#log.participants.people; }
 
-  /** Up to where we have read; `null` until that is known. */
+  /** The place up to which the user has read; `null` until it is known. */
   get lastReadSeq() { return this.#log.participants.marker.seq; }
 
-  /** Whether there is history before the oldest message shown. */
+  /** Whether there is older history. */
   get hasOlder() { return this.#pages.hasOlder; }
 
   /** Whether older history is being fetched, or why that failed. */
   get older() { return this.#pages.older; }
 
-  /** The error with which fetching older history failed, with its code; null for none. */
+  /** Why fetching older history failed; null for none. */
   get olderError() { return this.#pages.olderError; }
 
   /**
-   * The first message of somebody else that is not read and not deleted, by its id; `null` if there
-   * is none, or it is not here: see `loadUnread`.
+   * The id of the first unread message of others that is not deleted; `null` if none is here: see
+   * `loadUnread`.
    */
   get firstUnread() {
     const read = this.#read;
@@ -185,8 +183,7 @@ export class Conversation {
   }
 
   /**
-   * Whether the log has more before the oldest messages that are held here, and more after the
-   * newest, or holes between them.
+   * Whether the log has more before the oldest message here, and more after the newest, or holes.
    */
   get hasMore() {
     const missing = this.gaps.filter(({ cause }) => cause !== 'trimmed');
@@ -197,15 +194,15 @@ export class Conversation {
     };
   }
 
-  /** Whether it shows the newest end, and news come into it. */
+  /** Whether it shows the newest end, and grows there. */
   get followsEnd() { return this.#window.followsEnd; }
 
-  /** The last that was heard of it; `null` before the first. */
+  /** What was heard last; `null` before that. */
   get heard() { return this.#log.heard; }
 
   /**
-   * Subscribes, now and whenever a session begins. What the store kept is shown at once, and the
-   * subscription resumes from there. One that ended tries anew.
+   * Subscribes, now and with each session, and shows at once what the store kept. One that ended
+   * tries anew.
    */
   open() {
     this.#ending = null;
@@ -213,7 +210,7 @@ export class Conversation {
     this.#log.attach(this.#view);
   }
 
-  /** Ends the subscription, if nobody else looks; what is held stays, and `open` resumes it. */
+  /** Ends the subscription, if no other view needs it; what is held stays, and `open` resumes. */
   close() {
     this.#isAttached = false;
     this.#pages.forgetWishes();
@@ -221,15 +218,14 @@ export class Conversation {
   }
 
   /**
-   * Fetches the page before the oldest message shown; without a session, as soon as there is one.
+   * Fetches the page before the oldest message, now or in the next session.
    *
    * @param {number} [limit]  of messages
    */
   async loadOlder(limit) { if (this.#isAttached) await this.#pages.loadOlder(this.#isLive, limit); }
 
   /**
-   * Fetches what is missing nearest to what is visible, towards the newest end; without a session,
-   * as soon as there is one.
+   * Fetches the nearest gap towards the newest end, now or in the next session.
    *
    * @param {number} [limit]  of messages
    */
@@ -238,7 +234,7 @@ export class Conversation {
   }
 
   /**
-   * Fetches what is directly above the last message seen.
+   * Fetches what follows the last message seen.
    *
    * @param {number} seen  its place
    * @param {number} [limit]  of messages
@@ -246,10 +242,10 @@ export class Conversation {
   async loadAbove(seen, limit) { if (this.#isLive) await this.#pages.loadAbove(seen, limit); }
 
   /**
-   * Fetches one page of a gap; what remains of it stays a gap.
+   * Fetches one page of a gap.
    *
    * @param {Gap} gap
-   * @param {'newer' | 'older'} [end]  from which it closes, where both touch what is held
+   * @param {'newer' | 'older'} [end]  from which it closes, if both touch what is held
    * @param {number} [limit]  of messages
    */
   async fill(gap, end = 'newer', limit = undefined) {
@@ -264,13 +260,12 @@ export class Conversation {
   filling(gap) { return this.#pages.filling(gap); }
 
   /**
-   * Fetches a place of the history with its neighbours, unless it is here.
+   * Fetches a place with its neighbours, unless it is here.
    *
    * @param {Anchor} anchor
    * @param {{elsewhere?: boolean}} [options]  `elsewhere`: in place of all that is shown, which
-   *   stays until the page is here
-   * @returns {Promise<boolean>}  whether what is asked for is here now; of a moment, whether the
-   *   page came
+   *   stays until then
+   * @returns {Promise<boolean>}  whether it is here now; of a moment, whether the page came
    */
   async loadAround(anchor, { elsewhere = false } = {}) {
     if (this.#window.holds(anchor)) return true;
@@ -280,7 +275,7 @@ export class Conversation {
   }
 
   /**
-   * Fetches the first message that is not read, with its neighbours, unless it is here.
+   * Fetches the first unread message with its neighbours, unless it is here.
    *
    * @returns {Promise<string | null>}  its id, see `firstUnread`
    */
@@ -293,7 +288,7 @@ export class Conversation {
   }
 
   /**
-   * The error with which a gap could not be filled, with its code; null for none.
+   * Why a gap could not be filled; null for none.
    *
    * @param {Gap} gap
    */
@@ -314,15 +309,15 @@ export class Conversation {
   message(id) { return this.#window.message(id); }
 
   /**
-   * Says which messages a view shows, so that what is far from them can be let go of, and what is
-   * missing near them comes first.
+   * Says which messages a view shows: what is missing near them comes first, what is far is
+   * dropped.
    *
    * @param {string} first  an id
    * @param {string} last
    */
   noteVisible(first, last) { this.#window.noteVisible(first, last); }
 
-  /** Lets go of all messages, to begin elsewhere in the history. */
+  /** Drops all messages, to begin elsewhere in the history. */
   clear() {
     this.#pages.beginAnew();
     this.#window.clear();
@@ -330,7 +325,7 @@ export class Conversation {
   }
 
   /**
-   * Lets go of as many messages as it takes to keep `count`, from both ends.
+   * Drops messages from both ends, down to `count`.
    *
    * @param {number} count
    * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest)
@@ -339,7 +334,7 @@ export class Conversation {
   trimTo(count, focus) { return this.#window.trimTo(count, focus); }
 
   /**
-   * Sends a message; it is among the items at once, and goes out as soon as there is a session.
+   * Shows a message at once, and sends it now or in the next session.
    *
    * @param {string} body
    * @param {Record<string, *>} [metadata]
@@ -351,7 +346,7 @@ export class Conversation {
     return this.#log.outbox.send(this.id, body, metadata, attachment);
   }
 
-  /** Title, people, admins, and the end of the conversation. */
+  /** Title, people, admins, and deletion. */
   get administration() {
     return new Administration((method, params) => this.#log.request(method, params));
   }
@@ -360,11 +355,11 @@ export class Conversation {
   resend(id) { this.#log.outbox.retry(id); }
 
   /**
-   * Gives what failed, or is in conflict, another text, and sends it.
+   * Sends a failed draft, or one in conflict, with another text.
    *
    * @param {string} id
    * @param {string} body
-   * @returns {string}  the id from here on
+   * @returns {string}  its id from now on
    */
   rewrite(id, body) { return this.#log.outbox.rewrite(id, body); }
 
@@ -372,36 +367,36 @@ export class Conversation {
   discard(id) { this.#log.outbox.discard(id); }
 
   /**
-   * Notes which value of a message its author sees as they begin to change it: given to `edit` or
-   * `delete` in place of the id, a value that came meanwhile is a conflict, and not overwritten.
+   * Notes the value that its author sees when an edit begins. Given to `edit` or `delete` in place
+   * of the id, it makes a value that came meanwhile a conflict.
    *
    * @param {string} id
-   * @param {number} [rev]  of the value that is seen; of the present one, if it is left out
+   * @param {number} [rev]  of the value seen; without it, of the present one
    * @returns {Seen}
    */
   see(id, rev) { return this.#log.outbox.see(this.id, id, rev); }
 
   /**
-   * Edits a message, now or in the next session; see `edits`.
+   * Edits a message, now or in the next session.
    *
-   * @param {string | Seen} of  an id, for the present value, or what `see` gave
+   * @param {string | Seen} of  an id (the present value), or what `see` gave
    * @param {string} body
-   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
+   * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
   edit(of, body) { return this.#log.outbox.edit(this.id, of, body); }
 
   /**
-   * Deletes a message, now or in the next session; see `edits`.
+   * Deletes a message, now or in the next session.
    *
-   * @param {string | Seen} of  an id, for the present value, or what `see` gave
-   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
+   * @param {string | Seen} of  an id (the present value), or what `see` gave
+   * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
   delete(of) { return this.#log.outbox.delete(this.id, of); }
 
-  /** @param {number} seq  everything up to here was read; told in the next session at the latest */
+  /** @param {number} seq  the newest place read; sent now or in the next session */
   markRead(seq) { this.#log.participants.marker.move(seq); }
 
-  /** A key was hit in the box to send; `hasText` is whether something stands in it. */
+  /** A key was hit in the box to send; `hasText`: whether it holds text. */
   typed(hasText = true) {
     const { report } = this.#log.participants;
     if (hasText) report.typed(); else report.finished();

@@ -27,12 +27,11 @@ const RECOUNT_DELAY = 400;
 const SAVE_DELAY = 500;
 
 /**
- * The conversations of the user, live: latest activity first, with unread counts. It subscribes
- * and, whenever a session begins, resumes with the token of its last answer.
+ * The conversations of the user, live: latest activity first, with unread counts. It resumes with
+ * each session.
  *
- * Events carry no field of the user's own, so unread messages are counted here from them; where an
- * event can't tell (an edit, a deletion, several at once), the gateway is asked, and what it says
- * counts.
+ * Unread messages are counted from the events; where an event can't tell (an edit, a deletion,
+ * several at once), the gateway is asked.
  */
 export class ConversationList {
   /** Anything that can be read here changed. @type {Signal<void>} */
@@ -82,7 +81,7 @@ export class ConversationList {
    * @param {Connection} connection
    * @param {object} [options]
    * @param {MessageStore | null} [options.store]  keeps the list over reloads
-   * @param {boolean} [options.isWhole]  walks to the end of the list, however long it is
+   * @param {boolean} [options.isWhole]  walks to the end of a long list
    */
   constructor(connection, { store = null, isWhole = false } = {}) {
     this.#connection = connection;
@@ -92,27 +91,27 @@ export class ConversationList {
     this.changed.listen(() => { this.#sorted = null; });
   }
 
-  /** Nothing, or the code of the error with which the subscription was refused. */
+  /** The code with which the subscription was refused, or nothing. */
   get endingReason() { return this.#endingReason; }
 
-  /** Whether an answer came, so that an empty list is an empty list. */
+  /** Whether an answer came. */
   get isLoaded() { return this.#isLoaded; }
 
-  /** Whether the gateway has doubts of its own about the list. */
+  /** Whether there may be changes that the gateway does not know. */
   get isOpen() { return this.#isOpen; }
 
-  /** Whether there are more conversations behind those in `records`. */
+  /** Whether there are more than `records`. */
   get hasMore() { return this.#walk !== null; }
 
-  /** The conversations, latest activity first; the same array until something changes. */
+  /** The conversations, latest activity first; the same array until they change. */
   get records() {
     this.#sorted ??= [...this.#records.values()].sort(compareConversations);
     return this.#sorted;
   }
 
   /**
-   * All unread messages: of a long list that is not here whole, what the gateway says, where the
-   * connection asks for that (`unread`), otherwise those of what is here.
+   * All unread messages. Of a list that is not here whole, those of what is here, unless the
+   * connection asks the gateway (`unread`).
    */
   get unreadCount() {
     if (this.#walk !== null && this.#connection.unread) return this.#connection.unread.messages;
@@ -122,13 +121,13 @@ export class ConversationList {
   }
 
   /**
-   * One conversation, `undefined` if it is not in the list.
+   * One conversation, or `undefined`.
    *
    * @param {string} id
    */
   record(id) { return this.#records.get(id); }
 
-  /** Subscribes, now and whenever a session begins. What the store kept is shown at once. */
+  /** Subscribes, now and with each session, and shows at once what the store kept. */
   open() {
     if (this.#listening.length > 0) return;
     this.#endingReason = null;
@@ -162,7 +161,7 @@ export class ConversationList {
     if (others === 0) this.#connection.request('unsubscribeConversations').catch(() => {});
   }
 
-  /** Fetches the next conversations of a long list, and those that a walk needs. */
+  /** Fetches the next conversations of a long list. */
   async loadMore() {
     if (this.#walk === null || this.#isWalking) return;
     this.#isWalking = true;
@@ -199,7 +198,7 @@ export class ConversationList {
   }
 
   /**
-   * Takes the user's own read marker, from wherever it became known.
+   * Takes the user's own read marker.
    *
    * @param {string} id
    * @param {number} seq

@@ -1,10 +1,7 @@
 /**
- * A set of message places: closed intervals of `seq`, disjoint, ascending, never touching.
- *
- * Coverage is what tells "nothing was said" from "we did not hear it". It is an immutable value and
- * an interval algebra, with the semantics of the Swift `Coverage`: adjacent intervals are joined
- * (`[1, 3]` and `[4, 6]` are `[1, 6]`), so two coverages are equal exactly if they hold the same
- * places. Places are integers from 0 up, below 2^53.
+ * An immutable set of message places, as the Swift `Coverage`: closed intervals of `seq`, disjoint,
+ * ascending, never touching (`[1, 3]` and `[4, 6]` are `[1, 6]`). Places are integers from 0 up,
+ * below 2^53.
  */
 export class Coverage {
   /** @type {ReadonlyArray<readonly [number, number]>} */
@@ -75,7 +72,7 @@ export class Coverage {
   get last() { return this.#runs.at(-1)?.[1]; }
 
   /**
-   * What is not held between the lowest and the highest place held.
+   * What is missing between the lowest and the highest place held.
    *
    * @returns {Coverage}
    */
@@ -111,7 +108,7 @@ export class Coverage {
   }
 
   /**
-   * Whether each place from `low` to `high` is held; an empty interval always is.
+   * Whether each place from `low` to `high` is held; an empty interval is.
    *
    * @param {number} low
    * @param {number} [high]  `low` if left out: one place
@@ -200,7 +197,7 @@ export class Coverage {
   }
 
   /**
-   * The part that lies from `low` to `high`.
+   * The part from `low` to `high`.
    *
    * @param {number} low
    * @param {number} high
@@ -217,8 +214,8 @@ export class Coverage {
   }
 
   /**
-   * A superset of at most `limit` runs. The runs that lie closest together are joined first, so
-   * that as few places as possible are held beyond what was.
+   * A superset of at most `limit` runs, with the fewest places more: it joins the closest runs
+   * first.
    *
    * @param {number} limit  1 or more
    * @throws {RangeError} if `limit` is below 1

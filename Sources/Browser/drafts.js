@@ -9,8 +9,7 @@ import { Backoff } from './backoff.js';
  *
  * @typedef {object} Draft
  * @property {'send' | 'edit' | 'delete'} kind
- * @property {string} id  of the message; chosen here for a new one and kept over every try, so that
- *   it is sent once
+ * @property {string} id  of the message; a new one keeps it over every try
  * @property {string} conversation
  * @property {string} body  empty for a deletion
  * @property {Record<string, *>} [metadata]
@@ -19,11 +18,11 @@ import { Backoff } from './backoff.js';
  * @property {Head} [head]  of the log in which that is its number
  * @property {string} createdAt  RFC 3339, by this machine's clock
  * @property {number} [order]  rises from draft to draft, whatever the clock says
- * @property {'sending' | 'failed' | 'conflict'} state  `conflict`: the message is another one by
- *   now, or its log is
- * @property {string} [error]  why it failed, for a person to read
- * @property {string} [code]  why it failed: one of the protocol's error codes, or `unanswered`
- * @property {string} [reason]  why it failed, for a program to compare: see `RequestError.reason`
+ * @property {'sending' | 'failed' | 'conflict'} state  `conflict`: the message, or its log, is
+ *   another one by now
+ * @property {string} [error]  why it failed, for people
+ * @property {string} [code]  one of the protocol's error codes, or `unanswered`
+ * @property {string} [reason]  why it failed, for programs: see `RequestError.reason`
  * @property {Message} [current]  of a conflict: the message as it is
  */
 

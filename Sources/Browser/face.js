@@ -2,33 +2,33 @@
 /** @import { Seen } from './outbox.js' */
 /** @import { Gap } from './types.js' */
 
-/** What every face of a conversation can do: `ManagedMessageList`, `History`, `ChatDataSource`. */
+/** What all faces of a conversation have: `ManagedMessageList`, `History`, `ChatDataSource`. */
 export class Face {
   /** @param {Conversation} conversation */
   constructor(conversation) {
-    /** What stands behind it: who types, who takes part, how the subscription stands. */
+    /** Who types, who takes part, the subscription's state. */
     this.conversation = conversation;
   }
 
   /**
-   * What is missing, oldest first. Between two messages that are not neighbours in the log there
-   * always is a gap; a message that lies in one may be outdated.
+   * What is missing, oldest first: a gap between any two messages that are no neighbours in the
+   * log. A message in a gap may be outdated.
    *
    * @returns {readonly Gap[]}
    */
   get gaps() { return this.conversation.gaps; }
 
-  /** Nothing, or why it ended: `removed`, `deleted`, `forbidden`, or the code of the refusal. */
+  /** Why it ended: `removed`, `deleted`, `forbidden`, or the code of the refusal; or nothing. */
   get ending() { return this.conversation.endingReason; }
 
-  /** What is being sent, or failed to be, in the order in which it was written. */
+  /** What is being sent or failed, in the order of writing. */
   get drafts() { return this.conversation.drafts; }
 
-  /** The edits and deletions that are not confirmed, or failed, or are in conflict. */
+  /** The edits and deletions that are unconfirmed, failed, or in conflict. */
   get edits() { return this.conversation.edits; }
 
   /**
-   * Sends a message; it is shown at once, and goes out as soon as there is a session.
+   * Shows a message at once, and sends it now or in the next session.
    *
    * @param {string} body
    * @param {Record<string, *>} [metadata]
@@ -38,10 +38,10 @@ export class Face {
   send(body, metadata, attachment) { return this.conversation.send(body, metadata, attachment); }
 
   /**
-   * Of which value of a message an edit is: of the one that is shown.
+   * The `rev` that an edit is of: that of the value shown.
    *
    * @param {string} id
-   * @returns {number | undefined}  nothing: the present one; 0: it is of another log
+   * @returns {number | undefined}  nothing: the present one; 0: another log's
    */
   shownRev(id) { return this.conversation.message(id)?.rev; }
 
@@ -49,11 +49,11 @@ export class Face {
   retry(id) { this.conversation.resend(id); }
 
   /**
-   * Gives what failed, or is in conflict, another text, and sends it.
+   * Sends a failed draft, or one in conflict, with another text.
    *
    * @param {string} id
    * @param {string} body
-   * @returns {string}  the id from here on
+   * @returns {string}  its id from now on
    */
   rewrite(id, body) { return this.conversation.rewrite(id, body); }
 
@@ -61,9 +61,8 @@ export class Face {
   discard(id) { this.conversation.discard(id); }
 
   /**
-   * Notes which value of a message is shown to its author as they begin to change it: given to
-   * `edit` or `delete` in place of the id, a value that came meanwhile is a conflict, and not
-   * overwritten.
+   * Notes the value that is shown when an edit begins. Given to `edit` or `delete` in place of the
+   * id, it makes a value that came meanwhile a conflict.
    *
    * @param {string} id
    * @returns {Seen}
@@ -73,17 +72,17 @@ export class Face {
   /**
    * Edits a message, now or in the next session.
    *
-   * @param {string | Seen} of  an id, for the value that is shown now, or what `see` gave
+   * @param {string | Seen} of  an id (the value that is shown), or what `see` gave
    * @param {string} body
-   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
+   * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
   edit(of, body) { return this.conversation.edit(this.#seen(of), body); }
 
   /**
    * Deletes a message, now or in the next session.
    *
-   * @param {string | Seen} of  an id, for the value that is shown now, or what `see` gave
-   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
+   * @param {string | Seen} of  an id (the value that is shown), or what `see` gave
+   * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
   delete(of) { return this.conversation.delete(this.#seen(of)); }
 

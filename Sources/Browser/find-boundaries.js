@@ -12,10 +12,9 @@ import { Coverage } from './coverage.js';
 /**
  * The runs of a list as pairs of messages, the newest and the oldest of each, newest run first.
  *
- * `[[A, Z]]` is a list without a hole: load what is newer than A and what is older than Z.
- * `[[A, D], [G, Z]]` has one, between D and G. The list may stand in any order. Tombstones count:
- * their place is known. Of messages with the same `seq` the first in the list is named; one without
- * `seq` belongs to no run, since nothing says what lies beside it.
+ * `[[A, Z]]` is a list without a hole, `[[A, D], [G, Z]]` has one, between D and G. The list may
+ * stand in any order. Tombstones count. Of messages with the same `seq` the first is named; one
+ * without `seq` belongs to no run.
  *
  * @param {readonly ListMessage[]} list
  * @returns {[ListMessage, ListMessage][]}
@@ -25,7 +24,7 @@ export function findBoundaries(list) {
 }
 
 /**
- * The same as positions in the list: of the newest message of each run, and of its oldest.
+ * As `findBoundaries`, as positions in the list.
  *
  * @param {readonly ListMessage[]} list
  * @returns {[number, number][]}
@@ -47,8 +46,8 @@ export function findBoundaryIndices(list) {
 }
 
 /**
- * The ends of the runs of a coverage, newest run first: of each the newest and the oldest message
- * that is held. A run without a message in it has none and is left out.
+ * The newest and the oldest message held of each run of a coverage, newest run first. A run without
+ * a message is left out.
  *
  * @param {readonly ListMessage[]} messages  in any order
  * @param {readonly (readonly [number, number])[]} runs  the places held, as `have.runs` names them
@@ -64,8 +63,8 @@ export function findBoundariesOf(messages, runs) {
 }
 
 /**
- * How many places `to` lies behind `from`: 1 for the next message, 0 for the same, negative for an
- * older one; null where one has no place, or they are not of one conversation.
+ * How many places `to` lies behind `from`: 1 for the next message, negative for an older one; null
+ * without places in one conversation.
  *
  * @param {ListMessage} from
  * @param {ListMessage} to

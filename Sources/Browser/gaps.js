@@ -6,7 +6,7 @@ import { Coverage } from './coverage.js';
 const healedElsewhere = new Set(['upstream', 'cache', 'trimmed']);
 
 /**
- * Whether a client closes such a gap itself, by fetching.
+ * Whether a client heals such a gap, by fetching.
  *
  * @param {Gap} gap
  */

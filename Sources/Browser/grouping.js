@@ -36,14 +36,11 @@ export function tombstones(reader) {
 }
 
 /**
- * The rows of a view, made of the messages of a timeline: a row is one message, or several of one
- * category that stand together, with the semantics of the Swift `Grouping`.
+ * The rows of a view, as the Swift `Grouping`: a row is one message of a timeline, or neighbours of
+ * one category.
  *
- * Row 0 is the newest. A row never reaches over a hole. A group can be revealed: of the messages
- * that stand together, those from the newest on that are revealed are rows of their own, and the
- * first that is not makes one row with all the older ones. Whether a message begins a row depends
- * on nothing but itself and the one above it, and rows are sums over them, so that a change costs
- * no rebuild.
+ * Row 0 is the newest. A row never reaches over a hole. Of a group, messages that are revealed,
+ * from the newest on, are rows of their own; the others are one row. A change costs no rebuild.
  */
 export class Grouping {
   #category;
@@ -65,7 +62,7 @@ export class Grouping {
    *
    * @param {Timeline} timeline
    * @param {Category} category
-   * @param {Iterable<string>} [revealed]  the ids of messages that are revealed
+   * @param {Iterable<string>} [revealed]  the ids of revealed messages
    */
   constructor(timeline, category, revealed = []) {
     this.#category = category;
@@ -85,7 +82,7 @@ export class Grouping {
   /** How many rows there are. */
   get length() { return this.#items.total.rows; }
 
-  /** The ids of the messages that are revealed: what another grouping goes on with. */
+  /** The ids of revealed messages, for another grouping. */
   get revealed() { return new Set(this.#revealed); }
 
   /** All rows, newest first. */
@@ -110,7 +107,7 @@ export class Grouping {
   }
 
   /**
-   * A row, 0 being the newest; the number must be one of a row.
+   * A row, 0 being the newest.
    *
    * @param {number} row
    */
@@ -151,7 +148,7 @@ export class Grouping {
   }
 
   /**
-   * Reveals a group: its messages become rows of their own.
+   * Reveals a group.
    *
    * @param {number} row
    */
@@ -163,8 +160,7 @@ export class Grouping {
   }
 
   /**
-   * Hides what was revealed: the revealed rows that stand together become one with what is older of
-   * their group.
+   * Hides revealed rows: neighbours become one row with what is older of their group.
    *
    * @param {number} row
    */
@@ -181,8 +177,7 @@ export class Grouping {
   }
 
   /**
-   * Follows a change of the timeline. Every change must come here, in order; the empty ones too,
-   * since a page may close a hole or move a count and change no message.
+   * Follows a change of the timeline. Every change must come here, in order, empty ones too.
    *
    * @param {Changes} changes
    * @param {Timeline} timeline

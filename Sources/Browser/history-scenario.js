@@ -28,7 +28,7 @@ export function historyScenario({ lastSeen, lastMessage, lastMessageTime }) {
 }
 
 /**
- * The scenario of a conversation as a reply gave it, with the reader's own part.
+ * The scenario of a conversation as a reply gave it.
  *
  * @param {ConversationRecord} record
  */

@@ -26,12 +26,12 @@ import { guarded } from './report.js';
 const COUNT = 25;
 
 /**
- * The history of one conversation, opened and walked by scenarios: 1 with unread messages, 2
- * without, 3 and 4 by scrolling to the top and the bottom, 5 coming back after an outage, 6 jumping
- * to a message, 7 to a moment.
+ * The history of one conversation by scenarios: opening with unread messages (1) or without (2),
+ * scrolling to the top (3) or bottom (4), coming back after an outage (5), jumping to a message (6)
+ * or a moment (7).
  */
 export class History extends Face {
-  /** The view moves by itself, so that what it passes is no reason to load anything. */
+  /** Whether the view moves by itself; what it passes then loads nothing. */
   isProgrammaticallyScrolling = false;
   /** Who is told. @type {HistoryDelegate | null} */
   delegate = null;
@@ -58,9 +58,9 @@ export class History extends Face {
 
   /**
    * @param {ChatClient} client
-   * @param {ConversationRecord} record  as a reply gave it, with the reader's own part
+   * @param {ConversationRecord} record  as a reply gave it
    * @param {object} [options]
-   * @param {number} [options.count]  how many messages are loaded at once, from 1 to 1,000
+   * @param {number} [options.count]  messages loaded at once, from 1 to 1,000
    */
   constructor(client, record, { count = COUNT } = {}) {
     super(new Conversation(client.connection, record.id, { store: client.store, limit: count }));
@@ -72,8 +72,7 @@ export class History extends Face {
   get scenario() { return this.#scenario; }
 
   /**
-   * The messages, oldest first, and behind them what is not sent yet, without `seq`; none while it
-   * moves elsewhere.
+   * The messages, oldest first, then drafts, without `seq`; none while it moves elsewhere.
    *
    * @returns {ListMessage[]}
    */
@@ -91,21 +90,20 @@ export class History extends Face {
     return this.#seen !== null && this.#hasNews ? this.#idAt(this.#seen + 1) : null;
   }
 
-  /** Where something is being loaded: above the rows, below them, or in place of them. */
+  /** What is being loaded: above the rows, below them, or in place of them. */
   get loading() { return { ...this.#loading }; }
 
-  /** Requests for pages that were made; a jump to a message that is there makes none. */
+  /** Requests for pages that were made. */
   get requestCount() { return this.#requestCount; }
 
-  /** Whether there are older messages, and newer ones that are not here, or holes. */
+  /** Whether there are older messages, and newer ones or holes. */
   get hasMore() { return this.conversation.hasMore; }
 
   /**
-   * Opens the history, by the scenario that fits. One that was closed goes on where it was, as after
-   * an outage: what is new has a banner above it.
+   * Opens the history by the scenario that fits. A closed one goes on where it was, with a banner
+   * above what is new.
    *
-   * @param {ConversationRecord} [record]  of a later reply: it opens anew by the scenario that fits
-   *   that
+   * @param {ConversationRecord} [record]  of a later reply: opens anew by it
    */
   open(record) {
     // What it ended with is gone, and with it the place.
@@ -121,7 +119,7 @@ export class History extends Face {
     this.conversation.open();
   }
 
-  /** Follows the conversation no more; `open` does again. */
+  /** Stops following; `open` goes on. */
   close() {
     if (this.#stop && this.#hasOpened) this.#leave();
     this.#stop?.();
@@ -145,9 +143,8 @@ export class History extends Face {
   }
 
   /**
-   * Scenario 6: moves to a message. One that is there is moved to at once, without a request;
-   * otherwise everything is cleared and loaded anew around it; where that fails, what was here is
-   * here again. Scenario 7: moves to a moment.
+   * Scenarios 6 and 7: moves to a message, without a request if it is here, or to a moment.
+   * Otherwise all is loaded anew around it; if that fails, what was here is back.
    *
    * @param {string | {time: string}} target  a message's id, or a moment
    * @returns {Promise<boolean>}  whether it got there

@@ -10,10 +10,9 @@ import { GapLedger } from './gaps.js';
 const RUN_LIMIT = 1000;
 
 /**
- * What a client holds of one conversation, by the rules of the protocol and nothing else: `have`
- * (`head`, `asOf`, `runs`), the values of the slots held, why the rest is missing, and apart from
- * them the values that are only *shown* (a cached answer, the answer to one's own send, what a gap
- * took away).
+ * What a client holds of one conversation, by the rules of the protocol: `have`, the values held,
+ * why the rest is missing, and values that are only *shown* (a cached answer, the answer to one's
+ * own send, what a gap took away).
  *
  * Pure: frames go in, in the order in which they came. Invariant: a place has a held value only if
  * it lies in `runs`, and no shown value there is older than the held one.
@@ -37,10 +36,10 @@ export class Holder {
   /** The answer of `values` until the next change. @type {readonly Value[] | null} */
   #values = null;
 
-  /** The newest head seen, `null` if nothing is held. */
+  /** The newest head seen, or `null`. */
   get head() { return this.#head; }
 
-  /** Each slot held has every change up to this number. */
+  /** Each slot held has every change up to this one. */
   get asOf() { return this.#asOf; }
 
   /** The places held. */
@@ -49,18 +48,18 @@ export class Holder {
   /** The conversation's own record: slot 0. */
   get record() { return this.#record; }
 
-  /** What is held, as the protocol writes it; `null` if nothing is. */
+  /** What is held, as the protocol writes it, or `null`. */
   get have() {
     return this.#head === null
       ? null
       : { head: this.#head, asOf: this.#asOf, runs: this.#runs.runs };
   }
 
-  /** The gaps from the oldest place held or declared up to the head, oldest first. */
+  /** The gaps from the oldest place held or declared to the head, oldest first. */
   get gaps() { return this.#gaps.list(this.#runs, this.#head); }
 
   /**
-   * The gaps of a part of what is held, oldest first.
+   * The gaps of a part, oldest first.
    *
    * @param {Coverage} runs
    * @param {number} from  the oldest place that the part speaks of
@@ -74,7 +73,7 @@ export class Holder {
     return this.#runs.union(new Coverage(shown));
   }
 
-  /** The oldest place that is held, shown or a gap; `undefined` if there is none. */
+  /** The oldest place that is held, shown or a gap. */
   get oldest() {
     const gap = this.gaps[0];
     const oldest = Math.min(
@@ -97,10 +96,10 @@ export class Holder {
     return this.#values;
   }
 
-  /** The subscription is over, or its connection; what is held stays. */
+  /** The subscription or its connection ended; what is held stays. */
   unsubscribed() { this.#isSubscribed = false; }
 
-  /** The gateway stands at the present again: see `GapLedger.renew`. */
+  /** The gateway stands at the present again. */
   renew() { this.#gaps.renew(); }
 
   /** Forgets everything, and the subscription with it. */
@@ -118,8 +117,7 @@ export class Holder {
   }
 
   /**
-   * What a subscription may be resumed with. Runs above the limit are dropped here and now, not
-   * only left out: the answer speaks of what was named, and no change of another slot would come.
+   * What to resume a subscription with. Runs above the limit are dropped for good.
    *
    * @returns {Have | null}
    */
@@ -132,10 +130,8 @@ export class Holder {
   }
 
   /**
-   * Takes the answer of `subscribeMessages`. It has every change since `have` of what is held, and
-   * the end of the log: a value that was only shown there, and does not come, is of a branch of the
-   * log that is lost, such as a message of one's own that was answered between two subscriptions.
-   * What may lack changes itself proves that later, when it lacks none.
+   * Takes the answer of `subscribeMessages`. A value that was only shown, and does not come in an
+   * answer that lacks nothing, is of a lost branch of the log and goes.
    *
    * @param {SubscribeResult} result
    * @param {boolean} resumed  whether the request named a `have`
@@ -190,10 +186,10 @@ export class Holder {
 
   /**
    * Shows values that are not held: of a cached answer, or of one's own send, edit or delete. What
-   * is held already at the same change or a later one stays; a covering frame replaces the rest.
+   * is held at the same change or a later one stays.
    *
    * @param {Message[]} messages
-   * @param {Head} [head]  the head that came with them; values of another epoch are not shown
+   * @param {Head} [head]  that came with them; values of another epoch are not shown
    */
   show(messages, head) {
     if (head && this.#isForeign(head)) return;
@@ -207,10 +203,10 @@ export class Holder {
   }
 
   /**
-   * Lets go of everything outside of `places`: a holder may always claim less.
+   * Drops everything outside of `places`.
    *
    * @param {Coverage} places
-   * @returns {number}  the newest change that is held no more
+   * @returns {number}  the newest change dropped
    */
   retain(places) {
     if (places.containsAll(this.places)) return 0;

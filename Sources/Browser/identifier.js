@@ -2,7 +2,7 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**
  * A new message id: 26 characters, the moment first and then 80 random bits, so that ids of one
- * author sort by time. (`crypto.randomUUID` is missing on pages that came over plain HTTP.)
+ * author sort by time.
  *
  * @param {number} [now]  milliseconds since 1970
  */

@@ -24,10 +24,9 @@ import { Coverage } from './coverage.js';
  */
 
 /**
- * What to ask for next; null for nothing. The one rule for loading: the gap nearest to what is
- * visible, in the direction of the scroll; for the banner the gap directly above the last message
- * seen; for a jump the surroundings of the target. It is asked for from the end that touches what
- * is held, so that what comes joins; if no end does, it becomes a run of its own.
+ * What to ask for next, or null: the gap nearest to what is visible, in the direction of the
+ * scroll; for the banner the gap above the last message seen; for a jump the surroundings of the
+ * target. It is asked for from an end that touches what is held, if one does.
  *
  * @param {Want} want
  * @param {Known} known
@@ -54,8 +53,8 @@ export function loadFor(want, known) {
 }
 
 /**
- * What to ask for to fill a gap that a view names, from the end that it would like; null where
- * nobody gets it by asking. Neighbouring gaps are one hole.
+ * What to ask for to fill a gap that a view names, from the end that it prefers, or null.
+ * Neighbouring gaps are one hole.
  *
  * @param {Gap} gap
  * @param {'newer' | 'older'} end

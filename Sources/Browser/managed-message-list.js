@@ -23,8 +23,8 @@ import { guarded } from './report.js';
  *
  * @typedef {object} ManagedMessageListDelegate
  * @property {(deltas: MessageDelta[], news: ListNews) => void} managedMessageListDidChange
- * @property {(reason: string) => void} [managedMessageListDidEnd]  the list no longer follows its
- *   conversation, see `ending`
+ * @property {(reason: string) => void} [managedMessageListDidEnd]  it no longer follows its
+ *   conversation
  */
 
 /**
@@ -36,21 +36,20 @@ import { guarded } from './report.js';
 
 /**
  * The message list of one conversation, ready for a table: it fetches as the reader scrolls,
- * follows what happens, and after an outage knows what it missed.
+ * follows what happens, and knows after an outage what it missed.
  *
- * Position 0 is the oldest message; deleted ones keep their row, as tombstones. Messages that are
- * not sent yet stand at the end.
+ * Position 0 is the oldest message; deleted ones keep their row, drafts stand at the end.
  */
 export class ManagedMessageList extends Face {
-  /** How many messages are fetched at once, from 1 to 1,000. */
+  /** Messages fetched at once, from 1 to 1,000. */
   fetchLimit = 100;
-  /** Whether what the client kept is shown before the gateway has answered. */
+  /** Whether what the client kept is shown before the gateway answers. */
   useCache = true;
   /** Whether new messages come into the list by themselves. */
   subscribeNewMessages = true;
   /**
-   * Whether what was missed in an outage comes into the list by itself, as far as the reader is at
-   * the newest end. If not, it comes when the reader scrolls there.
+   * Whether what was missed in an outage comes by itself to a reader at the newest end. If not, it
+   * comes when they scroll there.
    */
   syncOnReconnect = true;
 
@@ -95,7 +94,7 @@ export class ManagedMessageList extends Face {
     this.#delegate = delegate;
   }
 
-  /** Call it when the view appears and the connection is there; again it does nothing. */
+  /** Call it when the view appears and the connection is there. */
   online() {
     if (this.#stop) return;
     this.conversation.limit = this.fetchLimit;
@@ -103,7 +102,7 @@ export class ManagedMessageList extends Face {
     this.conversation.open();
   }
 
-  /** Call it when the view goes, or the connection. What is shown stays, and the reader's place. */
+  /** Call it when the view or the connection goes. What is shown stays, and the reader's place. */
   offline() {
     if (!this.#stop) return;
     this.#leave();
@@ -119,10 +118,7 @@ export class ManagedMessageList extends Face {
    */
   get gaps() { return this.#stop ? this.#gaps() : this.#toldGaps; }
 
-  /**
-   * The messages and the gaps between them, oldest first, for who shows both; the same array until
-   * something changes.
-   */
+  /** The messages and the gaps between them, oldest first; the same array until they change. */
   get rows() { return this.#listRows; }
 
   /** @param {string} id */
@@ -135,30 +131,30 @@ export class ManagedMessageList extends Face {
   messageCount() { return this.#shown.length; }
 
   /**
-   * The message at a position, 0 being the oldest.
+   * The message at a position.
    *
    * @param {number} position
    */
   messageAt(position) { return this.#shown[position].message; }
 
   /**
-   * Whether the message at a position is the present value, as far as anybody knows; if not, it is
-   * from a cache, or not sent yet.
+   * Whether the message is the present value as far as known; if not, it is from a cache, or a
+   * draft.
    *
    * @param {number} position
    */
   isHeldAt(position) { return this.#shown[position].isHeld; }
 
-  /** Whether there are older messages, and newer ones that are not in the list, or holes in it. */
+  /** Whether there are older messages, and newer ones or holes. */
   get hasMore() {
     const { before, after } = this.conversation.hasMore;
     return { before, after: after || this.#isHolding };
   }
 
   /**
-   * Call it whenever the view has scrolled or was laid out: decides what is fetched next.
+   * Call it whenever the view scrolled or was laid out.
    *
-   * @param {number} first  the first position that is visible
+   * @param {number} first  the first visible position
    * @param {number} last  the last one
    */
   scrollViewDidScroll(first, last) {
@@ -179,10 +175,10 @@ export class ManagedMessageList extends Face {
     else if (load) conversation.fill(load.gap, load.end, this.fetchLimit);
   }
 
-  /** The view has come to its upper edge. */
+  /** The view is at its upper edge. */
   scrollViewDidReachTop() { this.conversation.loadOlder(this.fetchLimit); }
 
-  /** The view has come to its lower edge: what waited is shown, what is missing fetched. */
+  /** The view is at its lower edge: shows what waited, fetches what is missing. */
   scrollViewDidReachBottom() {
     this.#isAtEnd = true;
     if (this.#isHolding) {

@@ -21,9 +21,8 @@ import { mergedMessage } from './timeline-changes.js';
  */
 
 /**
- * The list with newly fetched messages or conversations in it: one page, or several; or with
- * changes applied, as `applyDelta` does. A page says what is there, not what is gone: what it does
- * not hold stays.
+ * The list with fetched messages or conversations in it: one page, or several; or with changes
+ * applied, as by `applyDelta`. What a page does not hold stays.
  *
  * @template {ListRecord} Item
  * @param {readonly Item[]} list
@@ -36,9 +35,8 @@ export function merge(list, fetched) {
 }
 
 /**
- * The list with changes applied. An update of something that is not there inserts it, since it may
- * come before the insert. A deleted message stays as a tombstone, which keeps its place known; a
- * deleted conversation leaves the list, and so does a `trimmed` message.
+ * The list with changes applied. An update of something that is not there inserts it. A deleted
+ * message stays as a tombstone; a deleted conversation or a `trimmed` message leaves the list.
  *
  * @template {ListRecord} Item
  * @param {readonly (MessageDelta | ConversationDelta)[]} deltas

@@ -38,10 +38,10 @@ export class MessageLog {
   /** The newest change that this log has dropped: a page from before it proves nothing. */
   #givenUp = 0;
 
-  /** The newest head seen, `null` if nothing is held. */
+  /** The newest head seen, or `null`. */
   get head() { return this.#holder.head; }
 
-  /** What is held, as the protocol writes it; `null` if nothing is. */
+  /** What is held, as the protocol writes it, or `null`. */
   get have() {
     this.#settle();
     return this.#holder.have;
@@ -71,7 +71,7 @@ export class MessageLog {
   message(id) { return this.values.find(({ message }) => message.id === id)?.message; }
 
   /**
-   * The gaps of a part of what is held, oldest first.
+   * The gaps of a part, oldest first.
    *
    * @param {Coverage} runs
    * @param {number} from  the oldest place that the part speaks of
@@ -81,10 +81,10 @@ export class MessageLog {
   /** @param {MessageWindow} window */
   add(window) { this.#windows.add(new WeakRef(window)); }
 
-  /** The subscription is over, or its connection; what is held stays. */
+  /** The subscription or its connection ended; what is held stays. */
   unsubscribed() { this.#holder.unsubscribed(); }
 
-  /** The gateway stands at the present again: see `GapLedger.renew`. */
+  /** The gateway stands at the present again. */
   renew() {
     this.#holder.renew();
     this.version += 1;

@@ -19,14 +19,13 @@ const VERSION = 2;
 const LIST = 'list';
 
 /**
- * What one user's clients keep over reloads, in IndexedDB: per conversation the newest messages
- * with the `have` that they make up, the list of conversations, and what was answered last. Values
- * and `have` are written in one transaction, so what it claims is what it holds.
+ * What one user's clients keep over reloads, in IndexedDB: the newest messages of each conversation
+ * with their `have`, the list of conversations, and the last answers. Values and `have` are written
+ * in one transaction.
  *
- * That is a convenience: where the browser has no room for it or forbids it, or another version of
- * this client made it, nothing is kept, and nothing else changes. What was written and not sent is
- * more, and lies in a `DraftStore`. All of it belongs to one user: a connection for which the
- * gateway names another ends. `erase` it when the user logs out.
+ * Where the browser has no room or forbids it, or another version of this client made it, nothing
+ * is kept, and nothing else changes. Drafts lie in a `DraftStore`. A connection for which the
+ * gateway names another user ends. `erase` the store when the user logs out.
  */
 export class MessageStore {
   #database;
@@ -34,7 +33,7 @@ export class MessageStore {
 
   /**
    * @param {string} user
-   * @param {IDBDatabase | null} database  null: only drafts are kept
+   * @param {IDBDatabase | null} database  null: keeps drafts only
    */
   constructor(user, database) {
     /** Whose it is. */
@@ -49,7 +48,7 @@ export class MessageStore {
    * Opens the store of a user.
    *
    * @param {string} user
-   * @returns {Promise<MessageStore | null>}  null where there can be none
+   * @returns {Promise<MessageStore | null>}  null if there can be none
    */
   static async open(user) {
     if (globalThis.indexedDB === undefined) return null;
@@ -62,7 +61,7 @@ export class MessageStore {
   }
 
   /**
-   * Removes everything that was kept for a user.
+   * Removes what was kept for a user.
    *
    * @param {string} user
    */
@@ -72,7 +71,7 @@ export class MessageStore {
     ]);
   }
 
-  /** Ends it; what is answered after this is not kept. */
+  /** Ends it; later answers are not kept. */
   close() {
     this.#database?.close();
     this.#drafts.close().catch(() => {});
@@ -103,13 +102,12 @@ export class MessageStore {
     await this.removeAnswers(conversation);
   }
 
-  /** What was written and is not confirmed; rejects where it can't be read. */
+  /** What is not confirmed; rejects if it can't be read. */
   loadDrafts() { return this.#drafts.load(); }
 
   /**
-   * Keeps a draft under a key of its own, so that two pages of one user keep those of both. Where
-   * there is no room, what can be read from the gateway again makes way. Rejects where it can't be
-   * written now.
+   * Keeps a draft under a key of its own: two pages of one user keep those of both. What the
+   * gateway has too makes room. Rejects if it can't be written now.
    *
    * @param {string} key
    * @param {Draft} draft
@@ -124,7 +122,7 @@ export class MessageStore {
     }
   }
 
-  /** Rejects where it can't be written now. @param {string} key */
+  /** Removes a draft; rejects if that can't be written now. @param {string} key */
   removeDraft(key) { return this.#drafts.remove(key); }
 
   /** @returns {Promise<SavedList | null>} */
@@ -137,15 +135,15 @@ export class MessageStore {
   }
 
   /**
-   * What was answered last to a question.
+   * The last answer to a question.
    *
    * @param {string} key  the question
-   * @returns {Promise<*>}  null if nothing is kept
+   * @returns {Promise<*>}  null if none is kept
    */
   async loadAnswer(key) { return (await this.#load(ANSWERS, key))?.result ?? null; }
 
   /**
-   * All that was answered to questions by one method about one conversation, newest first.
+   * The answers of one method about one conversation, newest first.
    *
    * @param {string} method
    * @param {string} conversation  empty for the list
@@ -186,7 +184,7 @@ export class MessageStore {
   }
 
   /**
-   * Removes all that was answered of a conversation.
+   * Removes the answers about a conversation.
    *
    * @param {string} conversation  empty for the list
    */

@@ -91,7 +91,7 @@ export class MessageWindow {
     return this.#gaps.gaps;
   }
 
-  /** The oldest place that is held, shown or a gap; `undefined` if there is none. */
+  /** The oldest place that is held, shown or a gap. */
   get oldest() {
     const oldest = Math.min(this.#low, (this.gaps[0]?.after ?? Infinity) + 1);
     return oldest === Infinity ? undefined : oldest;
@@ -182,11 +182,11 @@ export class MessageWindow {
   }
 
   /**
-   * Lets go of as many messages as it takes to keep `count`, from both ends.
+   * Drops messages from both ends, down to `count`.
    *
    * @param {number} count
-   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest);
-   *   what is no number counts as 1, since that leaves the newest messages
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest,
+   *   also for what is no number)
    * @returns {boolean}  whether any went
    */
   trimTo(count, focus) {

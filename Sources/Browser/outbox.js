@@ -32,14 +32,13 @@ const UNANSWERED = 10_000;
 const outboxes = new WeakMap();
 
 /**
- * What one user has written and the gateway did not confirm: of all conversations, in the order in
- * which it was written, kept in the store. Of each conversation one is under way at a time, so that
- * a failure never lets a later one overtake. A lost connection is no failure: all of it goes out in
- * the next session, messages under their ids, edits and deletions with `ifRev`, so that a conflict
- * is told and not guessed.
+ * What one user wrote and the gateway did not confirm, of all conversations, in the order of
+ * writing, kept in the store. Of each conversation one is under way at a time, so none overtakes
+ * another. After a lost connection all of it goes out in the next session: messages under their
+ * ids, edits and deletions with `ifRev`.
  */
 export class Outbox {
-  /** Something of a conversation, which is named, is other than before. @type {Signal<string>} */
+  /** Something of the named conversation changed. @type {Signal<string>} */
   changed = new Signal();
 
   /** @type {Map<string, Caller>} */
@@ -73,7 +72,7 @@ export class Outbox {
   }
 
   /**
-   * The one outbox of all who share a connection.
+   * The outbox of a connection.
    *
    * @param {Connection} connection
    * @param {MessageStore | null} store
@@ -84,12 +83,11 @@ export class Outbox {
     return outbox;
   }
 
-  /** All that is not confirmed, oldest first. */
+  /** All of it, oldest first. */
   get all() { return this.#drafts.all; }
 
   /**
-   * The messages of a conversation that are not confirmed, oldest first; the same array until they
-   * change.
+   * A conversation's unconfirmed messages, oldest first; the same array until they change.
    *
    * @param {string} conversation
    */
@@ -98,8 +96,8 @@ export class Outbox {
   }
 
   /**
-   * The edits and deletions in a conversation that are not confirmed, oldest first; the same array
-   * until they change.
+   * A conversation's unconfirmed edits and deletions, oldest first; the same array until they
+   * change.
    *
    * @param {string} conversation
    */
@@ -115,15 +113,15 @@ export class Outbox {
   watch(log) { this.#logs.set(log.id, new WeakRef(log)); }
 
   /**
-   * Writes a message: it is shown and sent at once, or in the next session. One that is too large
-   * is shown as `failed`: see `rewrite`.
+   * Shows a message at once, and sends it now or in the next session. One that is too large is
+   * `failed`: see `rewrite`.
    *
    * @param {string} conversation
    * @param {string} body
    * @param {Record<string, *>} [metadata]
    * @param {*} [attachment]
    * @returns {string}  its id
-   * @throws {RequestError}  `bad_request`: it can't be encoded, and is not queued
+   * @throws {RequestError}  `bad_request`: it can't be encoded
    */
   send(conversation, body, metadata, attachment) {
     const id = newIdentifier();
@@ -133,14 +131,13 @@ export class Outbox {
   }
 
   /**
-   * Gives what failed, or is in conflict, another text, and sends it: a message under another id,
-   * since nobody knows of every failure whether the first text arrived. What was in conflict
-   * replaces the value that there is now.
+   * Sends a failed draft with another text, a message under another id. One in conflict replaces
+   * the present value.
    *
    * @param {string} id
    * @param {string} body
-   * @returns {string}  the id from here on
-   * @throws {RequestError}  `bad_request`: it can't be encoded, and the draft stays as it is
+   * @returns {string}  its id from now on
+   * @throws {RequestError}  `bad_request`: it can't be encoded; the draft stays
    */
   rewrite(id, body) {
     const draft = this.#stopped(id);
@@ -160,12 +157,12 @@ export class Outbox {
   }
 
   /**
-   * Notes which value of a message its author sees as they begin to change it: give it to `edit` or
-   * `delete`, and a value that came meanwhile is a conflict, and not overwritten.
+   * Notes the value that its author sees when an edit begins. Given to `edit` or `delete`, it makes
+   * a value that came meanwhile a conflict.
    *
    * @param {string} conversation
    * @param {string} id
-   * @param {number} [rev]  of the value that is seen; of the present one, if it is left out
+   * @param {number} [rev]  of the value seen; without it, of the present one
    * @returns {Seen}
    */
   see(conversation, id, rev) {
@@ -182,9 +179,9 @@ export class Outbox {
    * Edits a message, now or in the next session.
    *
    * @param {string} conversation
-   * @param {string | Seen} of  an id, for the present value, or what `see` gave
+   * @param {string | Seen} of  an id (the present value), or what `see` gave
    * @param {string} body
-   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
+   * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
   edit(conversation, of, body) { return this.#write('edit', conversation, of, body); }
 
@@ -192,13 +189,13 @@ export class Outbox {
    * Deletes a message, now or in the next session.
    *
    * @param {string} conversation
-   * @param {string | Seen} of  an id, for the present value, or what `see` gave
-   * @returns {Promise<void>}  rejects with a `RequestError`: of a `conflict`, with `current`
+   * @param {string | Seen} of  an id (the present value), or what `see` gave
+   * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
   delete(conversation, of) { return this.#write('delete', conversation, of, ''); }
 
   /**
-   * Tries again what failed; what was in conflict replaces the value that there is now.
+   * Tries again what failed; what was in conflict replaces the present value.
    *
    * @param {string} id
    */
@@ -222,7 +219,7 @@ export class Outbox {
   }
 
   /**
-   * Drops those that arrived: one's own messages come back as events, often before the reply.
+   * Drops those that arrived.
    *
    * @param {string} conversation
    * @param {readonly Message[]} messages
@@ -243,7 +240,7 @@ export class Outbox {
   }
 
   /**
-   * The log of a conversation is another one: nobody can say what an edit of before is about.
+   * The log of a conversation is another one; edits of before are conflicts.
    *
    * @param {string} conversation
    */

@@ -121,7 +121,7 @@ export class Pages {
   }
 
   /**
-   * Fetches what is directly above the last message seen.
+   * Fetches what follows the last message seen.
    *
    * @param {number} seen
    * @param {number} [limit]  of messages
@@ -129,7 +129,7 @@ export class Pages {
   async loadAbove(seen, limit) { await this.#loadFor('banner', { banner: seen }, limit); }
 
   /**
-   * Fetches one page of a gap; what remains of it stays a gap.
+   * Fetches one page of a gap.
    *
    * @param {Gap} gap
    * @param {'newer' | 'older'} end  from which it closes

@@ -23,7 +23,7 @@ export const UNTIL_PRELOAD = 50;
 
 /**
  * What a view needs next, first in the direction in which it moves. A gap in view is filled from
- * the side on which the reader came: the rows around them are next to what comes.
+ * the side on which the reader came.
  *
  * @param {Viewed} view
  * @returns {NextLoad}

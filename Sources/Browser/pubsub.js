@@ -2,7 +2,7 @@ import { guarded } from './report.js';
 
 /** @import { Connection } from './connection.js' */
 
-/** The state of the connection, for those who want to be called. */
+/** Tells handlers of the connection's state. */
 export class Pubsub {
   #connection;
   #wasConnected = false;
@@ -16,11 +16,11 @@ export class Pubsub {
     connection.changed.listen(() => this.#changed());
   }
 
-  /** Whether there is a session: requests can be made, and events come. */
+  /** Whether there is a session. */
   get isConnected() { return this.#connection.isLive; }
 
   /**
-   * Has a handler called each time that a session begins.
+   * Calls a handler when a session begins.
    *
    * @param {() => void} handler
    * @returns {() => void}  ends it
@@ -28,7 +28,7 @@ export class Pubsub {
   onConnect(handler) { return this.#add(handler, true); }
 
   /**
-   * Has a handler called each time that a session ends.
+   * Calls a handler when a session ends.
    *
    * @param {() => void} handler
    * @returns {() => void}  ends it

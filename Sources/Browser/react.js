@@ -86,7 +86,7 @@ import { Followed } from './followed.js';
  * @typedef {object} ConnectionSnapshot
  * @property {'idle' | 'connecting' | 'live' | 'waiting' | 'closed'} phase
  * @property {boolean} isLive  whether requests can be made
- * @property {string | undefined} reason  why it is not live, for a person to read
+ * @property {string | undefined} reason  why it is not live, for people
  * @property {number | undefined} code  the close code
  * @property {number | undefined} retryAt  when it tries again, in milliseconds since 1970
  * @property {string | null} user
@@ -99,8 +99,7 @@ const Context = createContext(/** @type {ChatClient | null} */ (null));
 const lists = new WeakMap();
 
 /**
- * Gives a client to all components below, and connects it. It stays connected until its owner
- * closes it.
+ * Gives a client to all components below, and connects it until its owner closes it.
  *
  * @param {{client: ChatClient, children?: import('react').ReactNode}} props
  * @returns {import('react').ReactElement}
@@ -134,13 +133,13 @@ export function useConnection() {
 }
 
 /**
- * Follows a conversation for as long as the component is there.
+ * Follows a conversation while the component is there.
  *
  * @param {ConversationName} name
  * @param {object} [options]
- * @param {number} [options.limit]  how many messages it begins with, and a page holds
- * @param {'end' | 'unread'} [options.opensAt]  `unread`: what is around the first unread message is
- *   there too, see `firstUnread`
+ * @param {number} [options.limit]  messages at the beginning, and in a page
+ * @param {'end' | 'unread'} [options.opensAt]  `unread`: also fetches around the first unread
+ *   message
  * @returns {ConversationSnapshot & ConversationActions}
  */
 export function useConversation(name, { limit, opensAt = 'end' } = {}) {
@@ -167,8 +166,7 @@ function loadUnreadOnce(conversation) {
 }
 
 /**
- * What the user has not read, over all conversations: of a client with `unread`; null until that is
- * known.
+ * What the user has not read, of a client with `unread`; null until it is known.
  *
  * @returns {Unread | null}
  */

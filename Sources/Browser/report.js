@@ -2,9 +2,8 @@
 const listeners = new Set();
 
 /**
- * Has a listener told of each error that code of the app threw when the client called it: a
- * listener, a delegate, a callback, `credentials`. Without one the browser reports it
- * (`reportError`).
+ * Tells a listener of each error that the app's code (a listener, a delegate, a callback,
+ * `credentials`) threw at the client. Without one the browser reports it (`reportError`).
  *
  * @param {(error: unknown) => void} listener
  * @returns {() => void}  ends it

@@ -2,7 +2,7 @@
 
 /**
  * A request that failed: the `error` of its reply, or `disconnected` where the connection ended
- * before a reply came (then nobody knows whether it was carried out).
+ * before the reply. Then nobody knows whether it was carried out.
  */
 export class RequestError extends Error {
   /**
@@ -20,15 +20,15 @@ export class RequestError extends Error {
     /** One of the protocol's error codes, or `disconnected`. */
     this.code = code;
     /**
-     * Why, for a program to compare: one of the protocol's reasons, `disconnected` or `unanswered`.
-     * A newer gateway may name others.
+     * Why, for programs: one of the protocol's reasons, `disconnected`, `unanswered`, or one of a
+     * newer gateway.
      *
      * @type {string | undefined}
      */
     this.reason = reason;
-    /** Whether the same request may succeed when it is made again. */
+    /** Whether the same request may succeed later. */
     this.retry = retry;
-    /** Milliseconds after which it may be tried again, where that is known. */
+    /** Milliseconds until it may be tried again, if known. */
     this.after = after;
     /** Of a `conflict`: the value as it is. */
     this.current = current;

@@ -27,7 +27,7 @@ export function anchorAt(heights, top) {
  *
  * @param {number} index
  * @param {Edge} edge
- * @param {number} inset  its distance to that edge, in pixels
+ * @param {number} inset  pixels to that edge
  * @returns {Anchor}
  */
 export function anchorAtEdge(index, edge, inset) {

@@ -1,4 +1,4 @@
-/** Animated scrolling: heights of the view in a second, and how long it may take at most. */
+/** Animated scrolling: view heights a second, and how long it may take at most. */
 const SPEED = 12;
 const LONGEST = 700;
 /** What a person does to scroll: it ends the scrolling that a program began. */
@@ -15,8 +15,8 @@ export function prefersReducedMotion() {
  * @param {number} distance  in pixels
  * @param {number} height  of the view, in pixels
  * @param {object} [how]
- * @param {number} [how.speed]  heights of the view in a second
- * @param {number} [how.longest]  milliseconds; what is farther away is scrolled to faster
+ * @param {number} [how.speed]  view heights a second
+ * @param {number} [how.longest]  at most so many milliseconds
  */
 export function scrollDuration(distance, height, { speed = SPEED, longest = LONGEST } = {}) {
   return Math.min(longest, (distance / (speed * height)) * 1000);

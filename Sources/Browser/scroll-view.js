@@ -27,20 +27,17 @@ const ROUNDS = 200;
 const END = 48;
 
 /**
- * A list of any length that scrolls, of which only the rows in view and some beyond are in the
- * document. It knows nothing of what its rows are about.
+ * A list of any length that scrolls. Only the rows in view and some beyond are in the document.
  *
- * Rows keep their place: what is inserted, taken out or resized elsewhere does not move the row
- * under the pointer, or without one the first row in view. It holds them by an anchor, a row and
- * its distance to the view's top, never by the scroll position, which only follows. A bar that
- * takes its room from the view's top covers rows and moves none. At the end it stays at the end.
- * Heights are measured when rows are drawn and guessed by their mean before, so that there is a
- * scroll bar of the whole list.
+ * What is inserted, taken out or resized elsewhere does not move the row under the pointer, or
+ * without one the first row in view. A bar that takes its room from the view's top covers rows and
+ * moves none. At the end the view stays at the end. Heights are measured when rows are drawn, and
+ * before that guessed by their mean.
  *
  * @template {ScrollItem} Item
  */
 export class ScrollView {
-  /** After each layout: what is visible, or where, may be another. @type {Signal<void>} */
+  /** A layout ended. @type {Signal<void>} */
   laidOut = new Signal();
 
   #overscan;
@@ -68,9 +65,9 @@ export class ScrollView {
   /**
    * @param {object} options
    * @param {(item: Item, known: HTMLElement | null) => HTMLElement} options.draw  the row of an
-   *   item; `known` is what was drawn for it before, and may be changed and given back
+   *   item; `known`, drawn for it before, may be changed and given back
    * @param {HTMLElement} [options.element]  the element that scrolls
-   * @param {number} [options.overscan]  so far beyond the view rows are drawn, in pixels
+   * @param {number} [options.overscan]  pixels beyond the view in which rows are drawn
    */
   constructor({ draw, element = document.createElement('div'), overscan = 400 }) {
     this.#overscan = overscan;
@@ -94,13 +91,13 @@ export class ScrollView {
     element.addEventListener('pointerleave', () => { this.#pointer = null; });
   }
 
-  /** Stops watching; the element may be thrown away then. */
+  /** Stops watching the element. */
   dispose() { this.#sizes.disconnect(); }
 
   /** The items, in their order. */
   get items() { return this.#items; }
 
-  /** Whether the last row is in view; what is added at the end is then shown at once. */
+  /** Whether the last row is in view; what is added there is then shown at once. */
   get isAtEnd() { return this.#isAtEnd; }
 
   /** Whether a program scrolls right now. */
@@ -109,7 +106,7 @@ export class ScrollView {
   /** Whether the rows are higher than the view. */
   get itemsCanCoverScreen() { return this.#heights.total >= this.#height; }
 
-  /** The indices of the first and the last item of which something is in view; null without any. */
+  /** The indices of the first and the last item in view, or null. */
   get visible() {
     if (this.#height === 0 || this.#items.length === 0) return null;
     return {
@@ -118,7 +115,7 @@ export class ScrollView {
     };
   }
 
-  /** The last item that is in view down to its end; null if none is. */
+  /** The last item that is in view down to its end, or null. */
   get lastWhole() {
     const bottom = this.#top + this.#height;
     const at = this.#heights.indexAt(bottom);
@@ -140,8 +137,8 @@ export class ScrollView {
    * Shows these items from now on.
    *
    * @param {readonly Item[]} items  each id at most once
-   * @param {boolean} [forceReloadVisible]  draws what is visible anew, whatever its hash
-   * @param {boolean} [leavesEnd]  a view that stands at the end does not follow it this time
+   * @param {boolean} [forceReloadVisible]  draws what is visible anew
+   * @param {boolean} [leavesEnd]  a view at the end does not follow it
    */
   updateItems(items, forceReloadVisible = false, leavesEnd = false) {
     // The browser may not have told yet how far a person has scrolled.
@@ -159,12 +156,11 @@ export class ScrollView {
   }
 
   /**
-   * Brings an item to an edge of the view, in one frame. Ignored if it is not in the list, or while
-   * a program scrolls.
+   * Brings an item to an edge of the view, in one frame, unless a program scrolls.
    *
    * @param {string} id
    * @param {Edge} [edge]
-   * @param {number} [inset]  its distance to that edge, in pixels
+   * @param {number} [inset]  pixels to that edge
    * @returns {boolean}  whether it was done
    */
   scrollToItem(id, edge = 'top', inset = 0) {
@@ -189,15 +185,15 @@ export class ScrollView {
   scrollToEnd() { if (!this.#isScrolling) this.#layout(null); }
 
   /**
-   * Scrolls until an item stands at an edge of the view. A person who scrolls meanwhile, or who
-   * asked for less motion, has their way.
+   * Scrolls until an item stands at an edge of the view, unless a person scrolls meanwhile; without
+   * animation for those who asked for less motion.
    *
    * @param {string} id
    * @param {Edge} [edge]
    * @param {object} [how]
-   * @param {number} [how.inset]  its distance to that edge, in pixels
-   * @param {number} [how.speed]  heights of the view in a second
-   * @param {number} [how.longest]  milliseconds; what is farther away is scrolled to faster
+   * @param {number} [how.inset]  pixels to that edge
+   * @param {number} [how.speed]  view heights a second
+   * @param {number} [how.longest]  at most so many milliseconds
    * @returns {Promise<boolean>}  whether it got there
    */
   async scrollToItemAnimated(id, edge = 'top', how = {}) {

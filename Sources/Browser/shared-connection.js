@@ -38,7 +38,7 @@ export class SharedConnection {
   live = new Signal();
   /** The gateway says that we are somebody else than before. @type {Signal<string>} */
   stranger = new Signal();
-  /** The state of the connection or of the gateway's upstream changed. @type {Signal<void>} */
+  /** The state or the upstream's changed. @type {Signal<void>} */
   changed = new Signal();
   /** Each event frame but pings. @type {Signal<EventFrame>} */
   events = new Signal();
@@ -131,7 +131,7 @@ export class SharedConnection {
   /** Counts the sessions that began for this tab. */
   get session() { return this.#session; }
 
-  /** Where the gateway stands with the chat's origin, `null` before the first session. */
+  /** The gateway's link to the origin; `null` before the first session. */
   get upstream() { return this.#upstream; }
 
   /** What the user has not read, see `Connection`. */
@@ -140,7 +140,7 @@ export class SharedConnection {
   /** Who we are. */
   get user() { return this.#user; }
 
-  /** What the gateway takes; `null` before the first session. */
+  /** The gateway's limits; `null` before the first session. */
   get limits() { return this.#limits; }
 
   /** Milliseconds on a clock that nobody sets. */

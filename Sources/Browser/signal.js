@@ -1,9 +1,8 @@
 import { guarded } from './report.js';
 
 /**
- * A list of listeners for one kind of news. Its owner has the news; `listen` gives back the
- * function that ends the listening. What one listener throws is reported (`onError`), and the
- * others are told.
+ * Listeners for one kind of news. What one listener throws is reported (`onError`), and the others
+ * are told.
  *
  * @template T
  */
@@ -12,10 +11,10 @@ export class Signal {
   #entries = new Set();
 
   /**
-   * Calls `listener` with each piece of news from now on.
+   * Calls `listener` with each piece of news.
    *
    * @param {(news: T) => void} listener
-   * @returns {() => void} ends it; calling it again does nothing
+   * @returns {() => void}  ends it
    */
   listen(listener) {
     // An entry of its own, so that one function listening twice is two listeners.
@@ -25,7 +24,7 @@ export class Signal {
   }
 
   /**
-   * Tells everybody who listens at this moment, in the order in which they began to.
+   * Tells all listeners, in the order in which they began.
    *
    * @param {T} news
    */

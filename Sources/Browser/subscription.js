@@ -62,7 +62,7 @@ export class Subscription {
   /** Why it ended: in a word, and for a person to read. */
   get ending() { return this.#ending; }
 
-  /** Whether there may be changes that nobody here knows yet. */
+  /** Whether there may be changes that are not known here. */
   get isOpen() { return this.#isOpen; }
 
   /** Counts the subscriptions: what was asked during an earlier one is only shown. */

@@ -30,8 +30,7 @@
 
 /**
  * A page of an origin that returns up to `limit` messages and says no more. It goes by the number
- * of messages as they came, before anything is taken out of them as a duplicate. A full page may
- * have been the last; nobody knows before the next.
+ * of messages as they came, with duplicates. A full page may have been the last.
  *
  * @param {Omit<Page, 'hasMore'> & {limit: number, newestFirst?: boolean}} page  `newestFirst`: the
  *   origin answers `after` with the newest messages after the anchor, not with the next

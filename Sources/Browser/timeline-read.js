@@ -10,7 +10,7 @@ import { noChanges } from './timeline-changes.js';
  * @param {HeldList} list
  * @param {number} seq
  * @param {number} [count]  how many messages are unread, if the origin said it
- * @returns {Changes}  the messages that are unread no more, or were not before, as updates
+ * @returns {Changes}  the messages that changed, as updates
  */
 export function moveReadMarker(list, seq, count) {
   const { unread } = list;

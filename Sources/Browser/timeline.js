@@ -34,14 +34,13 @@ import { moveReadMarker } from './timeline-read.js';
 export const KEPT_BESIDE = 200;
 
 /**
- * The part of one conversation that a view shows: messages in order, and where they have holes,
- * with the semantics of the Swift `Timeline`.
+ * The part of one conversation that a view shows: messages in order, and their holes, as the Swift
+ * `Timeline`.
  *
  * Pages and deltas go in, in the order in which they came; each step gives the least that a view
- * has to change. It *holds* exactly the messages of the places that it covers; others are only
- * shown (of a cached answer, of one's own send, or taken away by a gap) until a page or delta
- * covers them. Live messages extend it only if it *follows the end*: it was loaded up to there and
- * not trimmed since. Below its oldest run is no gap; that is history which nobody asked for yet.
+ * has to change. It *holds* the messages of the places that it covers; others are only shown until
+ * a page or delta covers them. Live messages extend it only if it *follows the end*: it was loaded
+ * up to there and not trimmed since. Below its oldest run is no gap.
  */
 export class Timeline {
   #list;
@@ -59,7 +58,7 @@ export class Timeline {
 
   get length() { return this.#list.entries.length; }
 
-  /** Rises with each `reset`; a page asked for in an earlier generation is ignored. */
+  /** Rises with each `reset`; pages of an earlier generation are ignored. */
   get generation() { return this.#generation; }
 
   /** Whether a page has come since the beginning or the last reset. */
@@ -79,7 +78,7 @@ export class Timeline {
   /** The places held, as the protocol writes them. */
   get coverage() { return this.#list.covered.runs; }
 
-  /** Whether there is more beyond the two ends of the list; false until the first page has come. */
+  /** Whether there is more beyond the two ends; false until the first page has come. */
   get hasMore() {
     if (!this.#list.isLoaded) return { before: false, after: false };
     return {
@@ -88,7 +87,7 @@ export class Timeline {
     };
   }
 
-  /** The stretches that are known without a hole, oldest first. @returns {Run[]} */
+  /** The stretches without a hole, oldest first. @returns {Run[]} */
   get runs() {
     return this.#list.covered.runs.map(([low, high]) => ({
       items: this.#list.indices(low, high), places: [low, high],
@@ -96,7 +95,7 @@ export class Timeline {
   }
 
   /**
-   * The holes between the runs, and the one up to the end where the list follows it, oldest first.
+   * The holes between the runs, and up to the end if the list follows it, oldest first.
    *
    * @returns {ListGap[]}
    */
@@ -120,12 +119,12 @@ export class Timeline {
   }
 
   /**
-   * Takes a page. It is ignored if it is of another conversation or an earlier generation, or was
-   * asked from a message that is no longer in the list.
+   * Takes a page; ignored if it is of another conversation or an earlier generation, or was asked
+   * from a message that left the list.
    *
    * @param {Page} page
-   * @param {Range} [visible]  what the view shows, to trim what is far from it: when the page goes
-   *   before, the newer messages; when after, the older; when around, the runs before the view
+   * @param {Range} [visible]  what the view shows; of what is far from it, a page before trims the
+   *   newer messages, one after the older, one around the runs before the view
    * @returns {Changes}
    */
   apply(page, visible) {
@@ -157,17 +156,17 @@ export class Timeline {
   }
 
   /**
-   * Takes the changes of one event, or of the answer to a resumed subscription. What lies outside
-   * of the window is not taken, nor is a change of a message that is neither held nor shown.
+   * Takes the changes of one event, or of the answer to a resumed subscription, but for what lies
+   * outside of the window or is neither held nor shown.
    *
    * @param {readonly ListDelta[]} deltas
    * @param {object} [event]
-   * @param {[number, number][]} [event.covers]  what it proves; else its own messages alone
-   * @param {[number, number][]} [event.gaps]  the places that are held no more
+   * @param {[number, number][]} [event.covers]  what it proves; else its own messages
+   * @param {[number, number][]} [event.gaps]  the places that are held no longer
    * @param {number} [event.head]  the newest place given
    * @param {number} [event.floor]  the oldest place that the origin has
-   * @param {number} [event.asOf]  the newest change at that moment, where pages may come late
-   * @param {number} [event.from]  the oldest place of the window, if that is not held
+   * @param {number} [event.asOf]  the newest change, if pages may come late
+   * @param {number} [event.from]  the oldest place of the window, if not held
    * @returns {Changes}
    */
   applyDeltas(deltas, { covers, gaps = [], head, floor = 1, asOf, from } = {}) {
@@ -215,7 +214,7 @@ export class Timeline {
   }
 
   /**
-   * Takes a message out that is only shown.
+   * Takes out a message that is only shown.
    *
    * @param {string} id
    * @returns {Changes}
@@ -225,7 +224,7 @@ export class Timeline {
     return this.#list.commit(new Map(entry && !entry.isHeld ? [[id, null]] : []));
   }
 
-  /** Forgets everything but what is being sent; pages under way are ignored when they come. */
+  /** Forgets everything but what is being sent; pages under way are ignored. */
   reset() {
     /** @type {Edits} */
     const edits = new Map();
@@ -237,8 +236,8 @@ export class Timeline {
   }
 
   /**
-   * Takes out what is far from the view on both sides. The newest messages stay where the list
-   * follows the end, so that a jump there costs nothing.
+   * Takes out what is far from the view on both sides; the newest messages stay where the list
+   * follows the end.
    *
    * @param {Range} visible
    */
@@ -251,11 +250,11 @@ export class Timeline {
   }
 
   /**
-   * Takes out as many messages as it takes to keep `count`, from both ends.
+   * Takes out messages from both ends, down to `count`.
    *
    * @param {number} count
-   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest);
-   *   what is no number counts as 1, since that leaves the newest messages
+   * @param {number} focus  where the view stands, from 0 (the oldest message) to 1 (the newest,
+   *   also for what is no number)
    */
   trimTo(count, focus) {
     const excess = this.length - Math.max(count, 0);
@@ -270,19 +269,19 @@ export class Timeline {
   }
 
   /**
-   * Says up to where the reader has read, and, if the origin said it, how many messages are unread
-   * then. A marker never moves back; nothing counts as unread before the first one.
+   * Sets the read marker, and `count` of unread messages if the origin said it. A marker never
+   * moves back; before the first one nothing is unread.
    *
    * @param {number} seq
    * @param {number} [count]
-   * @returns {Changes}  the messages that are unread no more, or were not before, as updates
+   * @returns {Changes}  the messages that changed, as updates
    */
   setRead(seq, count) {
     return moveReadMarker(this.#list, seq, count);
   }
 
   /**
-   * Says which message the view has reached; what comes after it is `unread.afterView`.
+   * The view has reached a message; what comes after it is `unread.afterView`.
    *
    * @param {number} index
    */

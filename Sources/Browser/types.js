@@ -38,7 +38,7 @@
  * @property {string} createdAt  RFC 3339
  * @property {string | null} [editedAt]
  * @property {boolean} deleted
- * @property {true} [trimmed]  the log knows that it was sent, and has it no longer
+ * @property {true} [trimmed]  it was sent, and the log has it no longer
  *
  * @typedef {object} ConversationRecord
  * @property {string} id
@@ -100,8 +100,8 @@
  *   and the count of messages in it
  *
  * @typedef {'began' | 'resumed' | 'page' | 'messages' | 'restored' | undefined} Reason  why a
- *   conversation changed, where that makes a difference to a view: it began (or began anew), came
- *   back after an outage, a page came, messages came or changed, or a store brought it back
+ *   conversation changed: it began (or began anew), came back after an outage, a page came,
+ *   messages came or changed, or a store brought it back
  */
 
 export {};
