@@ -18,7 +18,6 @@ package final class MemberRows {
     private let newestFirst: Statement
     private let oldestFirst: Statement
     private let total: Statement
-    private let admin: Statement
 
     package init(_ connection: Connection) throws(CacheError) {
         let columns = Self.columns
@@ -41,7 +40,6 @@ package final class MemberRows {
         total = try connection.prepare("SELECT count(*) \(present)")
         // Names its index: with any other SQLite may scan all participants.
         let ruling = "FROM member INDEXED BY member_admin WHERE cid = ? AND admin = 1"
-        admin = try connection.prepare("SELECT 1 \(ruling)")
         admins = try connection.prepare("SELECT user, place \(ruling)")
     }
 
@@ -141,12 +139,5 @@ package final class MemberRows {
     private func total(_ cid: Int) throws(CacheError) -> Int {
         total.bind(1, cid)
         return try total.first { $0.int(0) } ?? 0
-    }
-
-    /// Whether there is an admin.
-    /// - Throws: `CacheError`, if the file can't be read.
-    package func hasAdmin(_ cid: Int) throws(CacheError) -> Bool {
-        admin.bind(1, cid)
-        return try admin.exists()
     }
 }

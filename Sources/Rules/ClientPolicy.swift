@@ -53,12 +53,3 @@ package struct ClientPolicy: Sendable, Hashable {
     package static let noEditing = RequestError(
         .clientsEditOff, "editMessage and deleteMessage: not for clients here (clients.edit: no)")
 }
-
-extension RequestError {
-    /// The caller takes part in that conversation, and so may know that the id is taken.
-    package static let conversationTaken = RequestError(
-        .conversationIDTaken, "id: taken by another conversation")
-    /// The caller does not take part in the conversation with this id.
-    package static let conversationOfOthers = RequestError(
-        .conversationIDOfOthers, "id: taken by a conversation of others")
-}

@@ -26,19 +26,14 @@ package struct Description: Sendable, Hashable {
     /// The unknown fields, built.
     package var unknown: [JSONMember] { unknownFields.members }
 
-    /// The description that a client gives a new conversation.
-    package init(_ fields: ConversationFields) {
+    /// The description of a new conversation.
+    /// - Parameter isPut: whether a field that is `null` is left out; for a client it is a value.
+    package init(_ fields: ConversationFields, isPut: Bool) {
         self.init(
             .conversation, title: fields.title ?? nil, metadata: fields.metadata ?? .emptyObject,
             unknown: [])
-        unknownFields = fields.unknownFields
-    }
-
-    /// The description that the server API gives a new conversation: a field that is `null` is left
-    /// out.
-    package init(put fields: ConversationFields) {
-        self.init(fields)
-        unknownFields = UnknownFields([]).merged(with: fields.unknownFields)
+        unknownFields =
+            isPut ? UnknownFields([]).merged(with: fields.unknownFields) : fields.unknownFields
     }
 
     /// The bytes that `limits.record` bounds.

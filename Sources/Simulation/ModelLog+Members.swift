@@ -50,7 +50,7 @@ extension ModelLog {
             guard case .message(let message) = change.value, message.id == id,
                 message.seq >= floor
             else { continue }
-            return (message.seq, message.author, message.content)
+            return (message.seq, message.author, message.said)
         }
         return nil
     }
@@ -81,11 +81,6 @@ extension ModelLog {
 }
 
 extension EncodedMessage {
-    /// Its content as sent by the author.
-    var content: MessageContent {
-        guard let message = try? EncodedMessage.decode(json: json) else { return MessageContent() }
-        return MessageContent(
-            body: message.body, attachment: message.attachment, metadata: message.metadata,
-            unknown: message.unknown)
-    }
+    /// Its content: a model's messages are whole.
+    var said: MessageContent { (try? content()) ?? MessageContent() }
 }

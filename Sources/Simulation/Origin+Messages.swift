@@ -16,11 +16,8 @@ extension Origin {
         for message in messages {
             let content = message.content
             if let id = content.id, let known = log.first(id: id) {
-                guard known.author == message.author,
-                    known.content.canonical() == content.canonical()
-                else {
-                    throw RequestError(.messageIDTaken, "id: taken by another message")
-                }
+                try message.checkRepeat(
+                    of: known.author, isSame: known.content.canonical() == content.canonical())
                 sent.append(log.message(known.seq))
                 continue
             }
@@ -41,28 +38,21 @@ extension Origin {
         return .messages(sent, at: log.written, isNew: isNew)
     }
 
-    mutating func edit(
-        _ id: String, _ edit: MessageEdit, in log: ModelLog, _ caller: Caller
+    mutating func change(
+        _ id: String, by rule: MessageRule, in log: ModelLog, _ caller: Caller
     ) throws(RequestError) -> Outcome {
-        guard let seq = log.first(id: id)?.seq else { throw .noMessage }
-        let old = log.message(seq)
-        try old.checkEdit(by: caller == .server ? nil : caller.name, ifRev: edit.ifRev)
-        guard let edited = try old.content.edited(by: edit, of: old, within: limits) else {
-            return .messages([old], at: log.written, isNew: false)
+        let old = log.first(id: id).map { log.message($0.seq) }
+        let view = old.map { old in
+            MessageView(old, isAdmin: log.record().admins.contains(caller.name)) { old.said }
         }
-        return write(seq, .updated, edited, in: log)
-    }
-
-    mutating func delete(
-        _ id: String, ifRev: Int?, in log: ModelLog, _ caller: Caller
-    ) throws(RequestError) -> Outcome {
-        guard let seq = log.first(id: id)?.seq else { throw .noMessage }
-        let old = log.message(seq)
-        let isThere = try old.checkDeletion(
-            by: caller == .server ? nil : caller.name,
-            isAdmin: log.record().admins.contains(caller.name), ifRev: ifRev)
-        guard isThere else { return .messages([old], at: log.written, isNew: false) }
-        return write(seq, .deleted, MessageContent(), in: log)
+        let decided = try rule.decide(on: view, by: caller.userID, within: limits)
+        guard let old, let decided else {
+            return .messages(old.map { [$0] } ?? [], at: log.written, isNew: false)
+        }
+        switch decided {
+        case .edited(let content): return write(old.seq, .updated, content, in: log)
+        case .deleted: return write(old.seq, .deleted, MessageContent(), in: log)
+        }
     }
 
     private mutating func write(

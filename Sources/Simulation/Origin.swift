@@ -5,9 +5,9 @@ import Ports
 import Rules
 import Wire
 
-/// The scripted backend: it decides about writes by the rules of `protocol.md` 3, keeps every log
-/// that ever existed, and numbers its commits, so that a store can answer as of any of them. It is
-/// the truth for the oracle. Owned by the world; no limits.
+/// The scripted backend: it decides about writes by `Rules`, keeps every log that ever existed, and
+/// numbers its commits, so that a store can answer as of any of them. It is the truth for the
+/// oracle. Owned by the world; no limits.
 package struct Origin {
     /// Conversations whose log a gateway took for another one than it knew. It may have told that
     /// they ended.
@@ -69,45 +69,19 @@ package struct Origin {
     private mutating func outcome(
         of operation: Operation, by caller: Caller
     ) throws(RequestError) -> Outcome {
-        switch operation {
+        switch try operation.write(by: caller) {
         case .send(let id, let messages):
-            return try send(messages, to: open(id, caller))
-        case .edit(let id, let message, let edit):
-            return try self.edit(message, edit, in: open(id, caller), caller)
-        case .delete(let id, let message, let ifRev):
-            return try delete(message, ifRev: ifRev, in: open(id, caller), caller)
+            let log = try open(id, caller)
+            if let refusal = messages.refusal(ofSendingBy: caller.userID) { throw refusal }
+            return try send(messages, to: log)
+        case .message(let message, let id, let rule):
+            return try change(message, by: rule, in: open(id, caller), caller)
+        case .record(let id, let rule): return try change(id, by: rule, caller)
         case .create(let id, let fields, let isDistinct):
             return try create(id, fields, isDistinct: isDistinct, by: caller)
         case .findDistinct(let fields, let refusal):
             guard let log = distinct(fields, caller) else { throw refusal }
             return .conversation(archive.view(log, caller.name, atCommit: commit), isNew: false)
-        case .put(let id, let fields):
-            return try put(id, fields, by: caller)
-        case .update(let id, let fields):
-            return try change(ruled(id, caller), ifRev: fields.ifRev, by: caller) { record in
-                record.say(fields)
-            }
-        case .addParticipants(let id, let users):
-            return try change(ruled(id, caller), by: caller) { record in
-                record.participants += users.map(\.user)
-                    .filter { !record.participants.contains($0) }
-            }
-        case .removeParticipants(let id, let users):
-            return try change(ruled(id, caller), by: caller) { $0.remove(users) }
-        case .addAdmins(let id, let users):
-            return try change(ruled(id, caller), by: caller) { record in
-                record.admins += users.filter {
-                    record.participants.contains($0) && !record.admins.contains($0)
-                }
-            }
-        case .removeAdmins(let id, let users):
-            return try change(ruled(id, caller), by: caller) { record in
-                record.admins.removeAll(where: users.contains)
-            }
-        case .leave(let id):
-            let log = try open(id, caller)
-            _ = try change(log, by: caller) { $0.remove([caller.name]) }
-            return .done
         case .deleteConversation(let id):
             return try end(open(id, caller), caller)
         case .markRead(let id, let seq):
@@ -119,16 +93,6 @@ package struct Origin {
     private func open(_ id: String, _ caller: Caller) throws(RequestError) -> ModelLog {
         guard let log = log(id), caller == .server || log.has(caller.name) else {
             throw .noConversation
-        }
-        return log
-    }
-
-    /// The log, if the caller may change its record.
-    private func ruled(_ id: String, _ caller: Caller) throws(RequestError) -> ModelLog {
-        let log = try open(id, caller)
-        let admins = log.record().admins
-        guard caller == .server || admins.isEmpty || admins.contains(caller.name) else {
-            throw RequestError(.notAdmin, "conversation: only its admins may do this")
         }
         return log
     }
@@ -162,14 +126,5 @@ package struct Origin {
 
 extension Caller {
     /// The user's id; empty for the server API.
-    var name: String {
-        if case .user(let user) = self { user } else { "" }
-    }
-}
-
-extension Record {
-    mutating func remove(_ users: [String]) {
-        participants.removeAll(where: users.contains)
-        admins.removeAll(where: users.contains)
-    }
+    var name: String { userID ?? "" }
 }

@@ -4,54 +4,31 @@ import Rules
 import Wire
 
 /// Edits and deletes messages: decided on a view of the message, and written only if it is still
-/// the same. Users edit only their own; a deleted message becomes a tombstone.
+/// the same.
 extension SharedOrigin {
-    /// Refuses a call that no conversation would accept; who does not take part gets `not_found`.
-    func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
-        look("", in: conversation, call) { [self] result in
-            finish(call, result.flatMap { _ in .failure(error) })
-        }
-    }
-
-    func edit(_ id: String, _ edit: MessageEdit, of conversation: String, _ call: Call) {
-        let limits = limits
-        replace(id, of: conversation, call) { (seen, message) throws(RequestError) in
-            try message.checkEdit(by: call.user, ifRev: edit.ifRev)
-            let edited = try seen.slot.content.edited(by: edit, of: message, within: limits)
-            return edited.map {
-                MessageReplacement(kind: "u", content: StoredMessage.stored($0))
-            }
-        }
-    }
-
-    func delete(_ id: String, ifRev: Int?, of conversation: String, _ call: Call) {
-        replace(id, of: conversation, call) { (seen, message) throws(RequestError) in
-            let isThere = try message.checkDeletion(
-                by: call.user, isAdmin: seen.isAdmin, ifRev: ifRev)
-            return isThere ? MessageReplacement(kind: "d", content: nil) : nil
-        }
-    }
-
     /// Reads a message, decides, and writes with compare-and-set; if the message changed meanwhile,
     /// starts again.
-    private func replace(
-        _ id: String, of conversation: String, _ call: Call, tries: Int = 0,
-        decide:
-            @escaping @Sendable (SeenMessage, EncodedMessage) throws(RequestError) ->
-            MessageReplacement?
+    func change(
+        _ id: String, of conversation: String, by rule: MessageRule, _ call: Call, tries: Int = 0
     ) {
         look(id, in: conversation, call) { [self] result in
             do throws(RequestError) {
-                guard let seen = try result.get() else { throw .noMessage }
-                let message = seen.slot.encoded(conversation: conversation, seq: seen.seq)
-                guard let replacement = try decide(seen, message) else {
+                let seen = try result.get()
+                let view = seen.map { seen in
+                    MessageView(
+                        seen.slot.encoded(conversation: conversation, seq: seen.seq),
+                        isAdmin: seen.isAdmin, content: { seen.slot.content })
+                }
+                let decided = try rule.decide(on: view, by: call.user, within: limits)
+                guard let seen, let view else { throw .noMessage }
+                guard let decided else {
                     let written = Written(conversation, seen.head)
                     return finish(
-                        call, .success(.messages([message], at: written, isNew: false)))
+                        call, .success(.messages([view.message], at: written, isNew: false)))
                 }
-                write(replacement, of: seen, in: conversation, call) { [self] in
+                write(decided, of: seen, in: conversation, call) { [self] in
                     guard tries < Self.tryLimit else { return finish(call, .failure(.stale)) }
-                    replace(id, of: conversation, call, tries: tries + 1, decide: decide)
+                    change(id, of: conversation, by: rule, call, tries: tries + 1)
                 }
             } catch {
                 finish(call, .failure(error))
@@ -69,8 +46,20 @@ struct SeenMessage: Sendable {
     var slot: StoredMessage
 }
 
-/// The new value of a message; without content if it is deleted.
-struct MessageReplacement: Sendable {
-    var kind: String
-    var content: [UInt8]?
+extension MessageChange {
+    /// The letter of its kind in the scripts and functions of a server.
+    var kind: String {
+        switch self {
+        case .edited: "u"
+        case .deleted: "d"
+        }
+    }
+
+    /// The content that it leaves, as it is stored; nil for a tombstone.
+    var stored: [UInt8]? {
+        switch self {
+        case .edited(let content): StoredMessage.stored(content)
+        case .deleted: nil
+        }
+    }
 }

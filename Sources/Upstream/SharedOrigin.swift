@@ -11,12 +11,12 @@ struct OriginCall: Sendable {
     var ended: (@Sendable () -> Void)?
 
     /// The user who asks; nil for the server API.
-    var user: String? { if case .user(let user) = caller { user } else { nil } }
+    var user: String? { caller.userID }
 }
 
 /// An origin on a server that several gateways share. It does what `UpstreamCall` asks. The gateway
-/// decides what a write means, on a view of the conversation or message; the server checks that
-/// this view still holds (optimistic concurrency).
+/// decides what a write means, by `Rules` and on a view of the conversation or message; the server
+/// checks that this view still holds (optimistic concurrency).
 protocol SharedOrigin: Upstream {
     typealias Call = OriginCall
 
@@ -36,7 +36,7 @@ protocol SharedOrigin: Upstream {
     func ask(_ query: HistoryQuery, token: UInt64)
     func forkEpoch(_ head: Head, conversation: String, token: UInt64)
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call)
-    func markRead(_ seq: Int, of conversation: String, _ call: Call)
+    func markRead(_ seq: Int, of conversation: String, by user: String, _ call: Call)
     func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call)
     func findDistinct(
         _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError)
@@ -49,7 +49,7 @@ protocol SharedOrigin: Upstream {
 
     /// Writes a message's new value and finishes the call, if what was seen of it still holds.
     func write(
-        _ replacement: MessageReplacement, of seen: SeenMessage, in conversation: String,
+        _ change: MessageChange, of seen: SeenMessage, in conversation: String,
         _ call: Call, stale: @escaping @Sendable () -> Void)
 
     /// Deletes a conversation and finishes the call, if the view still holds.
@@ -68,7 +68,7 @@ protocol SharedOrigin: Upstream {
 
     /// Writes a decided change; fails with `stale` if the view it was decided on no longer holds.
     func write(
-        _ decided: RecordDecision, of id: String, _ call: Call,
+        _ decided: RecordWrite, of id: String, _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void)
 }
 
@@ -95,21 +95,34 @@ extension SharedOrigin {
     }
 
     private func perform(_ operation: Operation, _ call: Call) {
-        switch operation {
-        case .send(let id, let messages): send(messages, to: id, call)
-        case .edit(let id, let message, let edit): self.edit(message, edit, of: id, call)
-        case .delete(let id, let message, let ifRev):
-            delete(message, ifRev: ifRev, of: id, call)
-        case .create(let id, let fields, let isDistinct):
-            create(id, fields, isDistinct: isDistinct, call)
-        case .findDistinct(let fields, let refusal): findDistinct(fields, call, otherwise: refusal)
-        case .put(let id, let fields): put(id, fields, call)
-        case .deleteConversation(let id): deleteConversation(id, call)
-        case .leave(let id): leave(id, call)
-        case .markRead(let id, let seq): markRead(seq, of: id, call)
-        case .update(let id, _), .addParticipants(let id, _), .removeParticipants(let id, _),
-            .addAdmins(let id, _), .removeAdmins(let id, _):
-            change(id, by: operation, call)
+        do throws(RequestError) {
+            switch try operation.write(by: call.caller) {
+            case .send(let id, let messages):
+                if let refusal = messages.refusal(ofSendingBy: call.user) {
+                    return refuse(id, call, refusal)
+                }
+                send(messages, to: id, call)
+            case .message(let message, let id, let rule):
+                change(message, of: id, by: rule, call)
+            case .record(let id, let rule): change(id, by: rule, call)
+            case .create(let id, let fields, let isDistinct):
+                create(id, fields, isDistinct: isDistinct, call)
+            case .findDistinct(let fields, let refusal):
+                findDistinct(fields, call, otherwise: refusal)
+            case .deleteConversation(let id): deleteConversation(id, call)
+            case .markRead(let id, let seq):
+                guard let user = call.user else { return refuse(id, call, .needsUser) }
+                markRead(seq, of: id, by: user, call)
+            }
+        } catch {
+            finish(call, .failure(error))
+        }
+    }
+
+    /// Refuses a call that no conversation would accept; who does not take part gets `not_found`.
+    private func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
+        look("", in: conversation, call) { [self] result in
+            finish(call, result.flatMap { _ in .failure(error) })
         }
     }
 

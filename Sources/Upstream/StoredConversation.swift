@@ -23,33 +23,10 @@ package struct StoredConversation {
     let reader: ReaderState?
     /// For a distinct conversation: the key made of its participants.
     let people: String?
-    /// Whether member rows are lost; `members` is then empty, or holds those that are left.
-    let isMemberless: Bool
     /// The client that created it; nil if the backend did.
     let createdBy: String?
-
-    init(
-        id: String, head: Head, recordRev: Int, title: String?, metadata: RawJSON,
-        unknown: [JSONMember], createdAt: Timestamp, updatedAt: Timestamp, members: [StoredMember],
-        memberCount: Int, last: EncodedMessage?, reader: ReaderState?, people: String?,
-        createdBy: String?, isMemberless: Bool = false
-    ) {
-        self.id = id
-        self.head = head
-        self.recordRev = recordRev
-        self.title = title
-        self.metadata = metadata
-        self.unknown = unknown
-        self.createdAt = createdAt
-        self.updatedAt = updatedAt
-        self.members = members
-        self.memberCount = memberCount
-        self.last = last
-        self.reader = reader
-        self.people = people
-        self.createdBy = createdBy
-        self.isMemberless = isMemberless
-    }
+    /// Whether member rows are lost; `members` is then empty, or holds those that are left.
+    var isMemberless = false
 
     var users: [String] { members.map(\.user) }
     var admins: [String] { members.filter(\.isAdmin).map(\.user) }
@@ -76,28 +53,14 @@ package struct StoredConversation {
 
 /// A participant as stored.
 package struct StoredMember {
-    var user: String
+    package var user: String
     var isAdmin: Bool
     var place: Int
     var createdAt: Timestamp
     var updatedAt: Timestamp
-    var name: String?
-    var metadata: RawJSON?
-    var unknown: [JSONMember]
-
-    init(
-        user: String, isAdmin: Bool, place: Int, createdAt: Timestamp, updatedAt: Timestamp,
-        name: String?, metadata: RawJSON?, unknown: [JSONMember]
-    ) {
-        self.user = user
-        self.isAdmin = isAdmin
-        self.place = place
-        self.createdAt = createdAt
-        self.updatedAt = updatedAt
-        self.name = name
-        self.metadata = metadata
-        self.unknown = unknown
-    }
+    package var name: String?
+    package var metadata: RawJSON?
+    package var unknown: [JSONMember]
 
     /// The fields that an origin stores as opaque bytes.
     package static func fields(name: String?, metadata: RawJSON?, unknown: [JSONMember]) -> [UInt8]

@@ -46,6 +46,15 @@ extension EncodedMessage {
     package static func decode(json: [UInt8]) throws(RecordError) -> Message {
         try Message(json)
     }
+
+    /// Its content as the author sent it.
+    /// - Throws: if its text is no message.
+    package func content() throws(RecordError) -> MessageContent {
+        let message = try Message(json)
+        return MessageContent(
+            body: message.body, attachment: message.attachment, metadata: message.metadata,
+            unknown: message.unknown)
+    }
 }
 
 extension Message {

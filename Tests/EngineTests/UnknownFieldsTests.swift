@@ -92,10 +92,10 @@ import Wire
             for limit in [100, 300] {
                 var limits = LogLimits()
                 limits.unknownFields = limit
-                for make in [Description.init(_:), Description.init(put:)] {
+                for isPut in [false, true] {
                     let results = [counted, built].map { fields in
                         Self.result { () throws(RequestError) in
-                            try make(fields).new(within: limits)
+                            try Description(fields, isPut: isPut).new(within: limits)
                         }
                     }
                     #expect(results[0] == results[1])

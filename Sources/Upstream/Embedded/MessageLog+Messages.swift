@@ -8,7 +8,7 @@ import SQLite
 import Wire
 
 /// Sends, edits and deletes messages. The id that a sender gives is an idempotency key: repeats
-/// store nothing. Users edit only their own; a deleted message becomes a tombstone.
+/// store nothing. A deleted message becomes a tombstone.
 extension MessageLog {
     /// The outcome for one message of a call.
     private enum Disposition {
@@ -82,13 +82,11 @@ extension MessageLog {
                 continue
             }
             if let known = try sent(id, in: access) {
-                guard known.message.author.isSameID(message.author), known.hash == hash else {
-                    throw RequestError.idTaken
-                }
+                try message.checkRepeat(of: known.message.author, isSame: known.hash == hash)
                 fates.append(.known(known.message))
             } else if let before = earlier[id.id] {
-                guard messages[before.index].author.isSameID(message.author), before.hash == hash
-                else { throw RequestError.idTaken }
+                try message.checkRepeat(
+                    of: messages[before.index].author, isSame: before.hash == hash)
                 fates.append(.repeated(before.index))
             } else {
                 if messages.count > 1 { earlier[id.id] = (index, hash) }
@@ -157,65 +155,51 @@ extension MessageLog {
         }
     }
 
-    func edit(_ id: String, _ edit: MessageEdit, in access: Access) throws -> Outcome {
-        let stored = try message(id, in: access.log)
-        try stored.checkEdit(by: access.user, ifRev: edit.ifRev)
-        let old = try EncodedMessage.decode(json: stored.json)
-        let before = MessageContent(
-            body: old.body, attachment: old.attachment, metadata: old.metadata,
-            unknown: old.unknown)
-        guard let after = try before.edited(by: edit, of: stored, within: limits) else {
-            return .messages(
-                [stored], at: Written(access.log.id, access.log.head), isNew: false)
+    func change(_ id: String, by rule: MessageRule, in access: Access) throws -> Outcome {
+        let stored = try rows.messages.message(access.log.cid, id: id)
+        let view = stored.map { stored in
+            MessageView(stored, isAdmin: access.isAdmin) { () throws(RequestError) in
+                do { return try stored.content() } catch { throw .unreadable }
+            }
         }
-        return try replace(stored, in: access.log, .updated) { log, at in
-            EncodedMessage.encode(
-                id: stored.id, conversation: log.id, seq: stored.seq, rev: log.head.rev,
-                author: stored.author, body: after.body, attachment: after.attachment,
-                metadata: after.metadata, createdAt: stored.createdAt,
-                editedAt: max(at, stored.createdAt), deleted: false, unknown: after.unknown)
+        let decided = try rule.decide(on: view, by: access.user, within: limits)
+        guard let stored, let decided else {
+            let known = stored.map { [$0] } ?? []
+            return .messages(known, at: Written(access.log.id, access.log.head), isNew: false)
         }
-    }
-
-    func delete(_ id: String, ifRev: Int?, in access: Access) throws -> Outcome {
-        let stored = try message(id, in: access.log)
-        let isThere = try stored.checkDeletion(
-            by: access.user, isAdmin: access.isAdmin, ifRev: ifRev)
-        guard isThere else {
-            return .messages(
-                [stored], at: Written(access.log.id, access.log.head), isNew: false)
+        switch decided {
+        case .edited(let content):
+            return try replace(stored, in: access.log, by: content) { max($0, stored.createdAt) }
+        case .deleted:
+            let editedAt = try EncodedMessage.decode(json: stored.json).editedAt
+            return try replace(stored, in: access.log, by: nil) { _ in editedAt }
         }
-        let editedAt = try EncodedMessage.decode(json: stored.json).editedAt
-        return try replace(stored, in: access.log, .deleted) { log, _ in
-            EncodedMessage.encode(
-                id: stored.id, conversation: log.id, seq: stored.seq, rev: log.head.rev,
-                author: stored.author, body: nil, attachment: nil, metadata: nil,
-                createdAt: stored.createdAt, editedAt: editedAt, deleted: true, unknown: [])
-        }
-    }
-
-    private func message(_ id: String, in log: LogRow) throws -> EncodedMessage {
-        guard let message = try rows.messages.message(log.cid, id: id) else {
-            throw RequestError.noMessage
-        }
-        return message
     }
 
     /// Writes a message's new value as one change of the log.
+    /// - Parameters:
+    ///   - content: nil leaves a tombstone.
+    ///   - editedAt: gives the time of the last edit, from the present one.
     private func replace(
-        _ stored: EncodedMessage, in log: LogRow, _ type: DeltaType,
-        by encode: (LogRow, Timestamp) -> EncodedMessage
+        _ stored: EncodedMessage, in log: LogRow, by content: MessageContent?,
+        editedAt: (Timestamp) -> Timestamp?
     ) throws(CacheError) -> Outcome {
         var log = log
+        known.forget(log.id)
         try writes.fold(&log)
         log.touched = try touch()
         try advance(&log)
-        let message = encode(log, now)
+        let message = EncodedMessage.encode(
+            id: stored.id, conversation: log.id, seq: stored.seq, rev: log.head.rev,
+            author: stored.author, body: content?.body, attachment: content?.attachment,
+            metadata: content?.metadata, createdAt: stored.createdAt, editedAt: editedAt(now),
+            deleted: content == nil, unknown: content?.unknown ?? [])
         try writes.update(message, from: stored.rev, in: log)
         if message.isDeleted, log.lastSeq == message.seq {
             try rows.messages.hideLast(of: &log)
         }
         try writes.update(log)
+        let type = content == nil ? DeltaType.deleted : .updated
         tell(.message(conversation: log.id, type, message, head: log.head))
         return .messages([message], at: Written(log.id, log.head), isNew: false)
     }

@@ -15,12 +15,10 @@ extension MessageLog {
     func create(
         _ id: String?, _ fields: ConversationFields, isDistinct: Bool, by caller: Caller
     ) throws -> Outcome {
-        let user = if case .user(let user) = caller { user } else { String?.none }
-        let fields = fields.created(by: user)
-        let said = try Description(fields).new(within: limits)
-        let change = try MembershipChange(of: fields, within: limits)
-        let people = isDistinct ? change.joining.map(\.user).distinctKey : nil
-        if let people, let log = try distinct(people, change.joining.map(\.user)) {
+        let user = caller.userID
+        let creation = try Creation(fields, by: user, within: limits)
+        let people = isDistinct ? creation.users.distinctKey : nil
+        if let people, let log = try distinct(people, creation.users) {
             return .conversation(try rows.view(log, for: user), isNew: false)
         }
         if let user {
@@ -28,59 +26,39 @@ extension MessageLog {
         }
         if let id, let taken = try rows.conversations.log(id) {
             let member = try user.flatMap { try rows.members.member(taken.cid, $0) }
-            throw user == nil || member?.isMember == true
-                ? RequestError.conversationTaken : .conversationOfOthers
+            throw creation.refusalAsTaken(takesPart: member?.isMember == true)
         }
-        return try insert(
-            id ?? identifiers.next(at: now), said, change, people: people, for: user)
+        return try insert(id ?? identifiers.next(at: now), creation, people: people)
     }
 
     func findDistinct(
         _ fields: ConversationFields, by caller: Caller, otherwise refusal: RequestError
     ) throws -> Outcome {
-        guard case .user(let user) = caller else { throw refusal }
-        let users = ([user] + (fields.participants ?? [])).unique
+        guard let user = caller.userID else { throw refusal }
+        let users = fields.people(with: user)
         guard let log = try distinct(users.distinctKey, users) else { throw refusal }
         return .conversation(try rows.view(log, for: user), isNew: false)
     }
 
-    func put(_ id: String, _ fields: ConversationFields, by caller: Caller) throws -> Outcome {
-        guard case .server = caller else { throw RequestError.serverPuts }
-        guard let log = try rows.conversations.log(id) else {
-            // A missing conversation has no rev to compare.
-            if fields.ifRev != nil { throw RequestError.noConversation }
-            let said = try Description(put: fields).new(within: limits)
-            let members = try MembershipChange(of: fields, within: limits)
-            return try insert(id, said, members, people: nil, for: nil)
-        }
-        let change = try RecordChange(
-            put: fields, users: try rows.members.everybody(log.cid).users,
-            admins: try rows.members.admins(log.cid))
-        let outcome = try self.change(Access(log: log, user: nil, isAdmin: true), change)
-        // `isNew` says whether the call made the conversation, not whether somebody joined it.
-        guard case .conversation(var view, _) = outcome else { return outcome }
-        view.createdBy = try rows.conversations.record(log.cid)?.createdBy
-        return .conversation(view, isNew: false)
-    }
-
     private func insert(
-        _ id: String, _ said: Description, _ members: MembershipChange,
-        people: [UInt8]?, for user: String?
+        _ id: String, _ creation: Creation, people: [UInt8]?
     ) throws(CacheError) -> Outcome {
         let at = now
+        known.forget(id)
         let touched = try touch()
         let head = Head(epoch: Random.hex(8), seq: 0, rev: 1, mark: mark)
+        let (said, members) = (creation.said, creation.members)
         var log = LogRow(
             cid: 0, id: id, head: head, recordRev: 1, lastSeq: 0, activity: at, touched: touched,
             members: members.people)
         let record = RecordRow(
             title: said.title, metadata: said.metadata ?? .emptyObject, unknown: said.unknown,
-            createdAt: at, updatedAt: at, createdBy: user)
+            createdAt: at, updatedAt: at, createdBy: creation.creator)
         log.cid = try writes.insert(log, record, people: people)
         try writes.insertMark(log.cid, from: 1, mark)
         try writes.members.joinAll(
-            members.joining.map(\.user), admins: Set(members.promoting.map(\.id)), log, at: at)
-        let view = try rows.view(log, for: user)
+            creation.users, admins: Set(members.promoting.map(\.id)), log, at: at)
+        let view = try rows.view(log, for: creation.creator)
         tell(
             .record(
                 view.record, head: head, removed: [], joined: view.record.told(members.joining),
@@ -103,86 +81,63 @@ extension MessageLog {
 
     // MARK: changing
 
-    /// The effective membership change, from the rows of the named users only: its cost does not
-    /// depend on how many others take part.
-    private func membership(_ change: RecordChange, _ log: LogRow) throws -> MembershipChange {
-        var named: [MemberRow] = []
-        for user in change.named.unique {
+    /// What a rule is asked on, from the rows of the named users: its cost does not depend on how
+    /// many others take part.
+    private func seen(
+        _ access: Access, _ record: RecordRow, for rule: RecordRule
+    ) throws(CacheError) -> RecordView<MemberRow> {
+        let log = access.log
+        var members: [MemberRow] = []
+        let asked = rule.named(by: access.user)?.unique
+        let named = if let asked { asked } else { try rows.members.everybody(log.cid).users }
+        for user in named {
             guard let row = try rows.members.member(log.cid, user), row.isMember else { continue }
-            named.append(row)
+            members.append(row)
         }
-        var members = MembershipChange(
-            change,
-            standing: (try rows.members.total(log), try rows.members.admins(log.cid).count),
-            present: Set(named.map(\.user.id)),
-            ruling: Set(named.filter(\.isAdmin).map(\.user.id)))
-        guard members.strangers.isEmpty else { throw RequestError.strangersCannotRule }
-        try members.hold(to: limits)
-        return members
+        return RecordView(
+            record.said, people: try rows.members.total(log), members: members,
+            admins: try rows.members.admins(log.cid),
+            shown: rule.ifRev == nil ? nil : try rows.view(log, for: access.user))
     }
 
-    /// Writes what differs from the record as it is. `isNew` in the outcome says whether somebody
-    /// joined.
-    func change(_ access: Access, _ change: RecordChange) throws -> Outcome {
+    func change(_ id: String, by rule: RecordRule, _ caller: Caller) throws -> Outcome {
+        guard let access = try access(to: id, by: caller),
+            var record = try rows.conversations.record(access.log.cid)
+        else { return try insert(id, try rule.creation(within: limits), people: nil) }
         var log = access.log
-        let members = try membership(change, log)
-        guard let old = try rows.conversations.record(log.cid) else {
-            throw RequestError.noConversation
-        }
-        var record = old
-        let said = old.said.changed(
-            title: change.title, metadata: change.metadata, unknown: change.unknown)
-        let at = max(now, old.updatedAt)
-        let described = try described(members, log, at)
-        guard !members.isEmpty || !described.isEmpty || said != nil else {
-            return .conversation(try rows.view(log, for: access.user), isNew: false)
-        }
-        if change.ifRev != nil {
-            try rows.view(log, for: access.user).check(ifRev: change.ifRev)
-        }
-        if let said {
-            try limits.check(said, insteadOf: old.said)
-            record.said = said
-        }
+        let seen = try seen(access, record, for: rule)
+        let change = try rule.decide(on: seen, by: access.user, within: limits)
+        if let change { try write(change, of: &record, to: &log) }
+        var view = try rows.view(log, for: access.user)
+        view.createdBy = record.createdBy
+        guard let members = change?.members else { return rule.outcome(view, isNew: false) }
+        tell(
+            .record(
+                view.record, head: log.head, removed: members.leaving,
+                joined: view.record.told(members.joining), isNew: false))
+        return rule.outcome(view, isNew: !members.joining.isEmpty)
+    }
+
+    private func write(
+        _ change: RecordChange<MemberRow>, of record: inout RecordRow, to log: inout LogRow
+    ) throws(CacheError) {
+        let at = max(now, record.updatedAt)
+        let members = change.members
+        known.forget(log.id)
         try writes.fold(&log)
         log.touched = try touch()
         try advance(&log)
         log.recordRev = log.head.rev
         log.activity = max(at, log.activity)
         log.members = members.people
+        if let said = change.said { record.said = said }
         record.updatedAt = at
         try writes.update(record, of: log)
-        try write(members, described, log, at)
-        try writes.update(log)
-        let view = try rows.view(log, for: access.user)
-        tell(
-            .record(
-                view.record, head: log.head, removed: members.leaving,
-                joined: view.record.told(members.joining), isNew: false))
-        return .conversation(view, isNew: !members.joining.isEmpty)
-    }
-
-    /// The members whose fields would change.
-    private func described(
-        _ members: MembershipChange, _ log: LogRow, _ at: Timestamp
-    ) throws -> [MemberRow] {
-        var changed: [MemberRow] = []
-        for participant in members.described where participant.hasFields {
-            guard var row = try rows.members.member(log.cid, participant.user),
-                let said = try row.said.changed(by: participant, within: limits)
-            else { continue }
-            row.said = said
-            row.updatedAt = at
-            changed.append(row)
-        }
-        return changed
-    }
-
-    private func write(
-        _ members: MembershipChange, _ described: [MemberRow], _ log: LogRow, _ at: Timestamp
-    ) throws(CacheError) {
         for user in members.leaving { try writes.members.leave(user, log) }
-        for row in described { try writes.members.update(row, log) }
+        for var row in change.described {
+            row.updatedAt = at
+            try writes.members.update(row, log)
+        }
         for participant in members.joining { try join(participant, log, at) }
         for (isAdmin, users) in [(true, members.promoting), (false, members.demoting)] {
             for user in users {
@@ -192,6 +147,7 @@ extension MessageLog {
                 try writes.members.update(row, log)
             }
         }
+        try writes.update(log)
     }
 
     private func join(
@@ -224,17 +180,4 @@ extension RecordRow {
     }
 }
 
-extension MemberRow {
-    fileprivate var said: Description {
-        get { Description(.participant, title: name, metadata: metadata, unknown: unknown) }
-        set {
-            name = newValue.title
-            metadata = newValue.metadata
-            unknown = newValue.unknown
-        }
-    }
-}
-
-extension NewParticipant {
-    fileprivate var hasFields: Bool { name != nil || metadata != nil || !unknown.isEmpty }
-}
+extension MemberRow: MemberView {}

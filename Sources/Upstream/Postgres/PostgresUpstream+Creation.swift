@@ -8,36 +8,25 @@ import Wire
 /// Creates conversations, and finds distinct ones: lookup, limit and creation in one transaction.
 extension PostgresUpstream {
     func create(_ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call) {
-        let fields = fields.created(by: call.user)
         do throws(RequestError) {
-            let said = try Description(fields).new(within: limits)
-            let members = try MembershipChange(of: fields, within: limits)
-            let id = id ?? newID()
-            let people =
-                isDistinct ? Hexadecimal.text(members.joining.map(\.user).distinctKey) : nil
-            let decided = RecordDecision(
-                said, members: members, people: people, createdBy: call.user)
-            let limit = call.user == nil ? 0 : limits.conversationsPerUser
-            insert(decided, as: id, call, limit: limit) { [self] result in finish(call, result) }
+            let creation = try Creation(fields, by: call.user, within: limits)
+            insert(creation, as: id ?? newID(), isDistinct: isDistinct, call)
         } catch {
             // An existing distinct conversation is not looked for here.
             finish(call, .failure(error))
         }
     }
 
-    private func insert(
-        _ decided: RecordDecision, as id: String, _ call: Call, limit: Int,
-        then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
-    ) {
-        writeRecord(decided, of: id, call, limit: limit) { [self] result in
+    private func insert(_ creation: Creation, as id: String, isDistinct: Bool, _ call: Call) {
+        let people = isDistinct ? Hexadecimal.text(creation.users.distinctKey) : nil
+        let limit = call.user == nil ? 0 : limits.conversationsPerUser
+        writeRecord(RecordWrite(creation, people: people), of: id, call, limit: limit) {
+            [self] result in
             do throws(RequestError) {
                 let answer = try result.get()
                 switch answer.word {
                 case "taken":
-                    // Only participants learn that the id is taken by this conversation; others get
-                    // the error for a conversation of others.
-                    let knows = call.user == nil || answer["member"]?.bool == true
-                    throw knows ? .conversationTaken : .conversationOfOthers
+                    throw creation.refusalAsTaken(takesPart: answer["member"]?.bool == true)
                 case "full":
                     try limits.check(conversationsOfCreator: answer["count"]?.int ?? .max)
                     throw .unreadable
@@ -47,9 +36,10 @@ extension PostgresUpstream {
                     let view = StoredConversation(
                         postgres: value, of: value.object?["id"]?.string ?? id)
                 else { throw .unreadable }
-                then(.success(.conversation(view.shown, isNew: answer.word == "done")))
+                let isNew = answer.word == "done"
+                finish(call, .success(.conversation(view.shown, isNew: isNew)))
             } catch {
-                then(.failure(error))
+                finish(call, .failure(error))
             }
         }
     }
@@ -60,7 +50,7 @@ extension PostgresUpstream {
         _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError
     ) {
         guard let user = call.user else { return finish(call, .failure(refusal)) }
-        let users = ([user] + (fields.participants ?? [])).unique
+        let users = fields.people(with: user)
         var json = JSONWriter()
         json.beginObject()
         json.member("q", string: "distinct")

@@ -8,9 +8,6 @@ import Wire
 /// idempotency key: repeats store nothing.
 extension PostgresUpstream {
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
-        if let refusal = messages.refusal(ofSendingBy: call.user) {
-            return refuse(conversation, call, refusal)
-        }
         var json = JSONWriter()
         json.beginObject()
         json.member("op", string: "append")
@@ -92,7 +89,7 @@ extension PostgresUpstream {
     }
 
     func write(
-        _ replacement: MessageReplacement, of seen: SeenMessage, in conversation: String,
+        _ change: MessageChange, of seen: SeenMessage, in conversation: String,
         _ call: Call, stale: @escaping @Sendable () -> Void
     ) {
         var json = JSONWriter()
@@ -103,8 +100,8 @@ extension PostgresUpstream {
         json.member("epoch", string: seen.head.epoch)
         json.member("recordRev", int: seen.recordRev)
         json.member("rev", int: seen.slot.rev)
-        json.member("kind", string: replacement.kind)
-        json.member("content", raw: replacement.content ?? RawJSON.null.bytes)
+        json.member("kind", string: change.kind)
+        json.member("content", raw: change.stored ?? RawJSON.null.bytes)
         json.endObject()
         answers.pool.write(json.bytes, of: conversation) { [self] result in
             let answer = answers.checked(result, conversation)
@@ -120,8 +117,7 @@ extension PostgresUpstream {
 
     // MARK: reading
 
-    func markRead(_ seq: Int, of conversation: String, _ call: Call) {
-        guard let user = call.user else { return refuse(conversation, call, .needsUser) }
+    func markRead(_ seq: Int, of conversation: String, by user: String, _ call: Call) {
         var json = JSONWriter()
         json.beginObject()
         json.member("s", string: "read")
@@ -134,8 +130,7 @@ extension PostgresUpstream {
                 call,
                 answers.checked(result, conversation).flatMap { answer in
                     if answer.word == "range" {
-                        let text = "seq: \(seq) is out of range (0…\(answer["seq"]?.int ?? 0))"
-                        return .failure(.invalid(text))
+                        return .failure(.beyondLog(seq, head: answer["seq"]?.int ?? 0))
                     }
                     guard let place = answer["read"]?.place, let unread = answer["unread"]?.place
                     else { return .failure(.unreadable) }

@@ -9,7 +9,7 @@ extension PostgresUpstream {
     /// Writes a change of an existing conversation; fails with `stale` if the view it was decided
     /// on no longer holds.
     func write(
-        _ decided: RecordDecision, of id: String, _ call: Call,
+        _ decided: RecordWrite, of id: String, _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
     ) {
         writeRecord(decided, of: id, call, limit: 0) { result in
@@ -32,7 +32,7 @@ extension PostgresUpstream {
 
     /// - Parameter limit: the most conversations of a caller who creates one; 0: any number.
     func writeRecord(
-        _ decided: RecordDecision, of id: String, _ call: Call, limit: Int,
+        _ decided: RecordWrite, of id: String, _ call: Call, limit: Int,
         then: @escaping @Sendable (Result<PostgresAnswer, RequestError>) -> Void
     ) {
         let isCreated = decided.epoch.isEmpty

@@ -119,40 +119,31 @@ extension Redis {
     private func createChecked(
         _ id: String?, _ fields: ConversationFields, isDistinct: Bool, _ call: Call
     ) {
-        let fields = fields.created(by: call.user)
         do throws(RequestError) {
-            let said = try Description(fields).new(within: limits)
-            let members = try MembershipChange(of: fields, within: limits)
+            let creation = try Creation(fields, by: call.user, within: limits)
             let id = id ?? newID()
             guard isDistinct else {
-                let decided = RecordDecision(
-                    said, members: members, people: nil, createdBy: call.user)
-                return write(decided, of: id, call) { result in
+                return write(RecordWrite(creation, people: nil), of: id, call) { result in
                     guard case .failure(.conversationTaken) = result else {
                         return self.finishCreation(call, result)
                     }
-                    self.refuseTaken(id, call)
+                    self.refuse(creation, asTaken: id, call)
                 }
             }
-            let users = members.joining.map(\.user)
-            let people = Hexadecimal.text(users.distinctKey)
-            let wish = Wish(
-                id: id, people: people, users: Set(users.map(\.id)),
-                decided: RecordDecision(
-                    said, members: members, people: people, createdBy: call.user))
-            claim(wish, seen: "", call)
+            let people = Hexadecimal.text(creation.users.distinctKey)
+            claim(Wish(id: id, people: people, creation: creation), seen: "", call)
         } catch {
             finish(call, .failure(error))
         }
     }
 
-    /// Only participants learn that the id is taken by this conversation; others get the error for
-    /// a conversation of others.
-    private func refuseTaken(_ id: String, _ call: Call) {
+    private func refuse(_ creation: Creation, asTaken id: String, _ call: Call) {
         view(id, for: call, naming: []) { result in
             switch result {
-            case .success: self.finish(call, .failure(.conversationTaken))
-            case .failure(.noConversation): self.finish(call, .failure(.conversationOfOthers))
+            case .success:
+                self.finish(call, .failure(creation.refusalAsTaken(takesPart: true)))
+            case .failure(.noConversation):
+                self.finish(call, .failure(creation.refusalAsTaken(takesPart: false)))
             case .failure(let error): self.finish(call, .failure(error))
             }
         }
@@ -165,8 +156,7 @@ extension Redis {
         let id: String
         /// The key made of the participants.
         let people: String
-        let users: Set<ID>
-        let decided: RecordDecision
+        let creation: Creation
         var tries = 0
     }
 
@@ -189,7 +179,7 @@ extension Redis {
 
     /// Creates the distinct conversation under the claimed id, or returns the existing one.
     private func settle(_ wish: Wish, on id: String, _ call: Call) {
-        write(wish.decided, of: id, call) { result in
+        write(RecordWrite(wish.creation, people: wish.people), of: id, call) { result in
             guard case .failure(.conversationTaken) = result else {
                 return self.finishCreation(call, result)
             }
@@ -199,12 +189,12 @@ extension Redis {
             self.view(id, for: viewer, naming: nil) { result in
                 switch result {
                 case .success(let view)
-                where view.people == wish.people && Set(view.users.map(\.id)) == wish.users:
+                where view.isDistinct(wish.people, of: wish.creation.users):
                     self.showAgain(id, call)
                 case .success where id.isSameID(wish.id):
                     // The requested id belongs to another conversation.
                     self.release(wish.people, from: id)
-                    self.refuseTaken(id, call)
+                    self.refuse(wish.creation, asTaken: id, call)
                 case .success, .failure(.noConversation): self.claim(wish, seen: id, call)
                 case .failure(let error): self.finish(call, .failure(error))
                 }
@@ -216,7 +206,7 @@ extension Redis {
         _ fields: ConversationFields, _ call: Call, otherwise refusal: RequestError
     ) {
         guard let user = call.user else { return finish(call, .failure(refusal)) }
-        let users = ([user] + (fields.participants ?? [])).unique
+        let users = fields.people(with: user)
         let people = Hexadecimal.text(users.distinctKey)
         let ask = RedisCommand.words([Array("GET".utf8), scripts.keys.distinct(people)])
         scripts.servers.send([ask]) { result in
@@ -229,9 +219,7 @@ extension Redis {
                 let viewer = Call(caller: .server, token: call.token)
                 self.view(id, for: viewer, naming: nil) { result in
                     switch result {
-                    case .success(let view)
-                    where view.people == people
-                        && Set(view.users.map(\.id)) == Set(users.map(\.id)):
+                    case .success(let view) where view.isDistinct(people, of: users):
                         self.showAgain(id, call)
                     case .success, .failure(.noConversation):
                         self.finish(call, .failure(refusal))
@@ -255,5 +243,13 @@ extension Redis {
         // If it fails, the next claim finds out.
         scripts.servers.send([.script(.claim, keys: [key], arguments: [Array(id.utf8), []])]) { _ in
         }
+    }
+}
+
+extension StoredConversation {
+    /// Whether it was created for these users, and still has just them.
+    /// - Parameter people: the key made of them.
+    fileprivate func isDistinct(_ people: String, of users: [String]) -> Bool {
+        self.people == people && Set(self.users.map(\.id)) == Set(users.map(\.id))
     }
 }

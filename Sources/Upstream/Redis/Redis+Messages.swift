@@ -9,9 +9,6 @@ import Wire
 /// idempotency key: repeats store nothing.
 extension Redis {
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call) {
-        if let refusal = messages.refusal(ofSendingBy: call.user) {
-            return refuse(conversation, call, refusal)
-        }
         var arguments = [
             call.user ?? "", String(scripts.options.retain), String(scripts.options.retainIds),
         ]
@@ -84,15 +81,15 @@ extension Redis {
     }
 
     func write(
-        _ replacement: MessageReplacement, of seen: SeenMessage, in conversation: String,
+        _ change: MessageChange, of seen: SeenMessage, in conversation: String,
         _ call: Call, stale: @escaping @Sendable () -> Void
     ) {
         let texts = [
             seen.slot.id, seen.head.epoch, String(seen.recordRev), String(seen.slot.rev),
-            replacement.kind,
+            change.kind,
         ]
         let bytes = [
-            Random.bytes(8), Array(seen.slot.author.utf8), replacement.content ?? [],
+            Random.bytes(8), Array(seen.slot.author.utf8), change.stored ?? [],
         ]
         scripts.run(.replace, of: conversation, texts.map { Array($0.utf8) } + bytes) { result in
             if case .success(let answer) = result, answer.word == "stale" { return stale() }
@@ -102,16 +99,14 @@ extension Redis {
 
     // MARK: reading
 
-    func markRead(_ seq: Int, of conversation: String, _ call: Call) {
-        guard let user = call.user else { return refuse(conversation, call, .needsUser) }
+    func markRead(_ seq: Int, of conversation: String, by user: String, _ call: Call) {
         scripts.run(.read, of: conversation, [Array(user.utf8), Array(String(seq).utf8)]) {
             result in
             self.finish(
                 call,
                 result.flatMap { answer in
                     if answer.word == "range" {
-                        let text = "seq: \(seq) is out of range (0…\(answer[1].int ?? 0))"
-                        return .failure(.invalid(text))
+                        return .failure(.beyondLog(seq, head: answer[1].int ?? 0))
                     }
                     let reading = answer[1].elements.compactMap(\.place)
                     guard reading.count == 2 else { return .failure(.unreadable) }

@@ -18,7 +18,7 @@ extension Redis {
     /// Joining users get the entry in their lists first: readers find a superfluous entry, but not
     /// a missing one.
     func write(
-        _ decided: RecordDecision, of id: String, _ call: Call,
+        _ decided: RecordWrite, of id: String, _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
     ) {
         let entries = decided.leaving.map { lists.entry(of: $0, id) }
@@ -42,7 +42,7 @@ extension Redis {
 
     /// - Parameter left: the list entries of users who leave, from before.
     private func record(
-        _ decided: RecordDecision, of id: String, _ left: [RedisReply], _ call: Call,
+        _ decided: RecordWrite, of id: String, _ left: [RedisReply], _ call: Call,
         then: @escaping @Sendable (Result<Outcome, RequestError>) -> Void
     ) {
         scripts.run(.record, of: id, decided.arguments(viewer: call.user)) { result in
@@ -118,7 +118,7 @@ extension RequestError {
         .conversationContended, "the conversation changes too fast")
 }
 
-extension RecordDecision {
+extension RecordWrite {
     /// The arguments of the script `record`, after those of every publishing script.
     func arguments(viewer: String?) -> [[UInt8]] {
         let stored = [UInt8](object: unknown)
