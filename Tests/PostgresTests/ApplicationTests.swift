@@ -1,5 +1,7 @@
 import Postgres
+import RuleCases
 import Testing
+import Wire
 
 /// A sentence of the contract about the functions of an application, and what shows it. All of it
 /// is one transaction, rolled back at its end; `c` is a conversation with alice, its admin, and
@@ -53,6 +55,20 @@ struct Sentence: Sendable, CustomTestStringConvertible {
                 #expect(refusal?.message.contains(words) == true, "\(refusal?.message ?? "")")
                 try session.run("rollback to s")
             }
+        }
+    }
+
+    @Test("refuses what every log refuses, for the same reason")
+    func refusals() throws {
+        try session.run("begin; " + Refused.worldSQL)
+        defer { _ = try? session.run("rollback") }
+        for row in Refused.all {
+            guard let call = row.sql else { continue }
+            try session.run("savepoint s")
+            let refusal = session.refusal(of: "select gapless.\(call)")
+            let status = RequestError(row.reason, "").code.status
+            #expect(refusal?.state == "PG\(status)", "\(call): \(refusal?.message ?? "done")")
+            try session.run("rollback to s")
         }
     }
 

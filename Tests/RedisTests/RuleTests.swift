@@ -7,13 +7,10 @@ import Wire
 
 @testable import Upstream
 
-/// The table of `RuleCases`, asked of Redis.
+/// The table of `RuleCases`, asked of the servers.
 @Suite struct RuleTests {
-    private let server: RedisProcess
-
-    init() throws { server = try RedisProcess(keeping: .nothing) }
-
     @Test func redisKeepsTheRulesOfALog() throws {
+        let server = try RedisProcess(keeping: .nothing)
         for (number, rule) in RuleCase.all.enumerated() {
             let redis = Redis(try server.options { $0.prefix = "r\(number):" })
             let subject = Subject(redis)
@@ -21,16 +18,17 @@ import Wire
             #expect(rule.faults(of: subject) == [])
         }
     }
+
+    @Test func postgresKeepsTheRulesOfALog() throws {
+        for rule in RuleCase.all {
+            let options = PostgresOptions(url: try PostgresProcess.sharedDatabase())
+            let subject = Subject(PostgresUpstream(options))
+            try subject.waitUntilOnline()
+            #expect(rule.faults(of: subject) == [])
+        }
+    }
 }
 
 extension Subject: RuledLog {
-    func result(of operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
-        do {
-            return .success(try perform(operation, by: caller))
-        } catch {
-            return .failure(error as? RequestError ?? .originUnavailable)
-        }
-    }
-
     func adopt(_ limits: LogLimits) { upstream.adopt(limits) }
 }

@@ -9,10 +9,8 @@ package final class ModelOrigin: RuledLog {
 
     package init() {}
 
-    package func result(
-        of operation: Operation, by caller: Caller
-    ) -> Result<Outcome, RequestError> {
-        origin.perform(operation, by: caller).result
+    package func perform(_ operation: Operation, by caller: Caller) throws -> Outcome {
+        try origin.perform(operation, by: caller).result.get()
     }
 
     package func adopt(_ limits: LogLimits) { origin.limits = limits }

@@ -22,18 +22,6 @@ extension RuleCase {
                     ]))
     }
 
-    private static func edit(_ body: String, ifRev: Int?) -> Operation {
-        .edit(conversation: "c1", id: "m1", MessageEdit(body: body, ifRev: ifRev))
-    }
-
-    private static func delete(ifRev: Int?) -> Operation {
-        .delete(conversation: "c1", id: "m1", ifRev: ifRev)
-    }
-
-    private static func update(_ title: String, ifRev: Int?) -> Operation {
-        .update(conversation: "c1", ConversationFields(title: title, ifRev: ifRev))
-    }
-
     private static func message(_ body: String?, rev: Int) -> Expectation {
         .conflict { current in
             let message = current["message"]?.object
@@ -51,35 +39,35 @@ extension RuleCase {
 
     package static let conditions: [RuleCase] = [
         begin("an edit with ifRev is of the value that was seen, or none")
-            .call(edit("two", ifRev: 2), by: alice, .message { $0["rev"]?.int == 3 })
-            .call(edit("three", ifRev: 2), by: alice, message("two", rev: 3))
-            .call(edit("three", ifRev: 9), by: .server, message("two", rev: 3))
-            .call(edit("two", ifRev: 2), by: alice, .message { $0["rev"]?.int == 3 })
-            .call(edit("three", ifRev: 3), by: alice, .message { $0["rev"]?.int == 4 })
-            .call(edit("four", ifRev: nil), by: alice, .message { $0["rev"]?.int == 5 })
-            .call(edit("five", ifRev: 5), by: .user("bob"), .refused(.notAuthor)),
+            .call(.edit("m1", "two", ifRev: 2), by: alice, .message { $0["rev"]?.int == 3 })
+            .call(.edit("m1", "three", ifRev: 2), by: alice, message("two", rev: 3))
+            .call(.edit("m1", "three", ifRev: 9), by: .server, message("two", rev: 3))
+            .call(.edit("m1", "two", ifRev: 2), by: alice, .message { $0["rev"]?.int == 3 })
+            .call(.edit("m1", "three", ifRev: 3), by: alice, .message { $0["rev"]?.int == 4 })
+            .call(.edit("m1", "four"), by: alice, .message { $0["rev"]?.int == 5 })
+            .call(.edit("m1", "five", ifRev: 5), by: .user("bob"), .refused(.notAuthor)),
         begin("a deletion with ifRev is of the value that was seen, but a tombstone is one")
-            .call(edit("two", ifRev: nil), by: alice)
-            .call(delete(ifRev: 2), by: alice, message("two", rev: 3))
-            .call(delete(ifRev: 3), by: alice, .message { $0["rev"]?.int == 4 })
-            .call(delete(ifRev: 3), by: alice, .message { $0["rev"]?.int == 4 })
-            .call(delete(ifRev: 1), by: .server, .message { $0["deleted"]?.bool == true })
+            .call(.edit("m1", "two"), by: alice)
+            .call(.delete("m1", ifRev: 2), by: alice, message("two", rev: 3))
+            .call(.delete("m1", ifRev: 3), by: alice, .message { $0["rev"]?.int == 4 })
+            .call(.delete("m1", ifRev: 3), by: alice, .message { $0["rev"]?.int == 4 })
+            .call(.delete("m1", ifRev: 1), by: .server, .message { $0["deleted"]?.bool == true })
             .call(
-                edit("three", ifRev: 3), by: alice,
+                .edit("m1", "three", ifRev: 3), by: alice,
                 .conflict {
                     let message = $0["message"]?.object
                     return message?["deleted"]?.bool == true && message?["body"] == nil
                 }
             )
-            .call(edit("three", ifRev: nil), by: alice, .refused(.messageDeleted)),
+            .call(.edit("m1", "three"), by: alice, .refused(.messageDeleted)),
         begin("updateConversation with ifRev goes by the rev of slot 0, which membership moves")
-            .call(update("one", ifRev: 1), by: alice, .conversation { $0.record.rev == 3 })
-            .call(update("two", ifRev: 1), by: alice, conversation("one", rev: 3))
-            .call(update("one", ifRev: 1), by: alice, .conversation { $0.record.rev == 3 })
-            .call(.addParticipants(conversation: "c1", [NewParticipant(user: "carol")]))
-            .call(update("two", ifRev: 3), by: alice, conversation("one", rev: 4))
-            .call(edit("later", ifRev: nil), by: alice)
-            .call(update("two", ifRev: 4), by: alice, .conversation { $0.record.title == "two" })
+            .call(.update("one", ifRev: 1), by: alice, .conversation { $0.record.rev == 3 })
+            .call(.update("two", ifRev: 1), by: alice, conversation("one", rev: 3))
+            .call(.update("one", ifRev: 1), by: alice, .conversation { $0.record.rev == 3 })
+            .call(.add("carol"))
+            .call(.update("two", ifRev: 3), by: alice, conversation("one", rev: 4))
+            .call(.edit("m1", "later"), by: alice)
+            .call(.update("two", ifRev: 4), by: alice, .conversation { $0.record.title == "two" })
             .call(
                 .put(id: "c1", ConversationFields(title: "three", ifRev: 4)),
                 conversation("two", rev: 6)
@@ -89,15 +77,15 @@ extension RuleCase {
                 .put(id: "c2", ConversationFields(title: "three", ifRev: 1)),
                 .refused(.conversationNotFound)
             )
-            .call(update("x", ifRev: 7), by: .user("bob"), .refused(.notAdmin))
-            .call(update("x", ifRev: 7), by: .user("eve"), .refused(.conversationNotFound)),
+            .call(.update("x", ifRev: 7), by: .user("bob"), .refused(.notAdmin))
+            .call(.update("x", ifRev: 7), by: .user("eve"), .refused(.conversationNotFound)),
         begin("what is stale is a conflict, also where it would be too large")
             .limits {
                 $0.message = 10
                 $0.record = 10
             }
-            .call(edit("longer than ten", ifRev: 1), by: alice, message("one", rev: 2))
-            .call(update("longer than ten", ifRev: 9), by: alice, conversation(nil, rev: 1))
-            .call(edit("longer than ten", ifRev: 2), by: alice, .refused(.limitMessage)),
+            .call(.edit("m1", "longer than ten", ifRev: 1), by: alice, message("one", rev: 2))
+            .call(.update("longer than ten", ifRev: 9), by: alice, conversation(nil, rev: 1))
+            .call(.edit("m1", "longer than ten", ifRev: 2), by: alice, .refused(.limitMessage)),
     ]
 }

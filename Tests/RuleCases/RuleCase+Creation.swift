@@ -33,9 +33,7 @@ extension RuleCase {
             .call(find("alice", "alice"), by: bob, .conversation { $0.record.id == "d1" })
             .call(find("bob", "carol"), by: alice, .refused(.idNotOwn))
             .call(find("bob"), by: .user("carol"), .refused(.idNotOwn))
-            .call(
-                .addParticipants(conversation: "d1", [NewParticipant(user: "carol")])
-            )
+            .call(.add("carol", to: "d1"))
             .call(find("bob"), by: alice, .refused(.idNotOwn)),
         RuleCase("a PUT says which client created the conversation")
             .call(create("c1"), by: alice)

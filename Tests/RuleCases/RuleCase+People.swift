@@ -6,10 +6,6 @@ import Wire
 extension RuleCase {
     private static let alice = Caller.user("alice")
 
-    private static func add(_ users: String...) -> Operation {
-        .addParticipants(conversation: "c1", users.map { NewParticipant(user: $0) })
-    }
-
     private static func put(_ users: String..., admins: [String]? = nil) -> Operation {
         .put(id: "c1", ConversationFields(participants: users, admins: admins))
     }
@@ -19,12 +15,12 @@ extension RuleCase {
             .limits { $0.participants = 3 }
             .call(put("alice", "b"))
             .call(
-                add("c", "d"),
+                .add("c", "d"),
                 .refused(.limitParticipants, naming: ["limits.participants", "4", "3"])
             )
-            .call(add("c"), .conversation { $0.record.participants.count == 3 })
-            .call(add("b"))
-            .call(add("d"), by: alice, .refused(.limitParticipants))
+            .call(.add("c"), .conversation { $0.record.participants.count == 3 })
+            .call(.add("b"))
+            .call(.add("d"), by: alice, .refused(.limitParticipants))
             .call(put("alice", "x", "y", "z"), .refused(.limitParticipants))
             .call(put("alice", "x", "y"))
             .limits { $0.participants = 1 }
@@ -88,26 +84,26 @@ extension RuleCase {
             .call(.leave("c1"), by: .user("b"))
             .call(distinct("c2"), by: alice, .conversation { $0.record.id == "c2" })
             .call(.leave("c2"), by: .user("b"))
-            .call(.addParticipants(conversation: "c1", [NewParticipant(user: "b")]))
+            .call(.add("b"))
             // However many there were before, and however they are now.
             .call(distinct("c3"), by: alice, .conversation { $0.record.id == "c3" })
             .call(.deleteConversation("c3"), by: alice, .removed(people: 2)),
         RuleCase("who joins again has read what they wrote themselves, and no more")
             .call(put("alice", "b", "c"))
-            .call(send(by: "alice"))
-            .call(send(by: "b"))
-            .call(send(by: "alice"))
+            .call(.send(by: "alice"))
+            .call(.send(by: "b"))
+            .call(.send(by: "alice"))
             .call(.markRead(conversation: "c1", seq: 3), by: .user("b"))
             .call(.markRead(conversation: "c1", seq: 2), by: .user("c"))
             .call(.leave("c1"), by: .user("b"))
-            .call(.removeParticipants(conversation: "c1", ["c"]))
-            .call(add("b", "c"))
-            .call(say("one"), by: .user("b"), has(lastRead: 2, unread: 1))
-            .call(say("two"), by: .user("c"), has(lastRead: 0, unread: 3))
+            .call(.remove("c"))
+            .call(.add("b", "c"))
+            .call(.update("one"), by: .user("b"), has(lastRead: 2, unread: 1))
+            .call(.update("two"), by: .user("c"), has(lastRead: 0, unread: 3))
             .call(.markRead(conversation: "c1", seq: 1), by: .user("c"))
             .call(put("alice", "b"))
             .call(put("alice", "b", "c"))
-            .call(say("three"), by: .user("c"), has(lastRead: 0, unread: 3)),
+            .call(.update("three"), by: .user("c"), has(lastRead: 0, unread: 3)),
     ]
 
     private static func new(_ id: String, with others: String...) -> Operation {
@@ -118,16 +114,7 @@ extension RuleCase {
         .create(id: id, ConversationFields(participants: ["b"]), distinct: true)
     }
 
-    private static func send(by author: String) -> Operation {
-        let content = MessageContent(body: "x")
-        return .send(conversation: "c1", [NewMessage(author: author, content: content)])
-    }
-
-    /// A change of the record, whose answer shows the caller's own fields.
-    private static func say(_ title: String) -> Operation {
-        .update(conversation: "c1", ConversationFields(title: .some(title)))
-    }
-
+    /// The answer to a change of the record, which shows the caller's own fields.
     private static func has(lastRead: Int, unread: Int) -> Expectation {
         .conversation { $0.reader == ReaderState(lastReadSeq: lastRead, unreadCount: unread) }
     }

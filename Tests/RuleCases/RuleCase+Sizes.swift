@@ -115,7 +115,7 @@ extension RuleCase {
             .call(put(title: text(201)), .refused(.limitRecord))
             .call(update(title: text(150)), by: alice)
             .call(put(title: text(151)), .refused(.limitRecord))
-            .call(.addParticipants(conversation: "c1", [NewParticipant(user: "carol")]), by: alice),
+            .call(.add("carol"), by: alice),
         begin("a new conversation is held to the limits")
             .limits {
                 $0.record = 256

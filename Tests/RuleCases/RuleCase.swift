@@ -3,10 +3,19 @@ import JSON
 import Rules
 import Wire
 
-/// A log that can be asked to write: the embedded one, Redis, or the simulator's model.
+/// A log that can be asked to write: that of an upstream, or the simulator's model.
 package protocol RuledLog {
-    func result(of operation: Operation, by caller: Caller) -> Result<Outcome, RequestError>
+    func perform(_ operation: Operation, by caller: Caller) throws -> Outcome
     func adopt(_ limits: LogLimits)
+}
+
+extension RuledLog {
+    fileprivate func result(
+        of operation: Operation, by caller: Caller
+    ) -> Result<Outcome, RequestError> {
+        Result { try perform(operation, by: caller) }
+            .mapError { $0 as? RequestError ?? .originUnavailable }
+    }
 }
 
 /// One rule of a chat backend, told as calls and what comes of each. Every log is asked the same:
@@ -111,4 +120,42 @@ extension JSONMember {
 
     /// A member that takes the field of this name away.
     static func null(_ key: String) -> JSONMember { JSONMember(key: key, value: .null) }
+}
+
+/// Short forms; where none is named, of `c1`.
+extension Operation {
+    static func send(
+        _ id: String? = nil, _ body: String = "x", by author: String, to conversation: String = "c1"
+    ) -> Operation {
+        let content = MessageContent(id: id, body: body)
+        return .send(conversation: conversation, [NewMessage(author: author, content: content)])
+    }
+
+    static func edit(_ id: String, _ body: String, ifRev: Int? = nil) -> Operation {
+        .edit(conversation: "c1", id: id, MessageEdit(body: body, ifRev: ifRev))
+    }
+
+    static func delete(
+        _ id: String, in conversation: String = "c1", ifRev: Int? = nil
+    ) -> Operation {
+        .delete(conversation: conversation, id: id, ifRev: ifRev)
+    }
+
+    static func add(_ users: String..., to conversation: String = "c1") -> Operation {
+        .addParticipants(conversation: conversation, users.map { NewParticipant(user: $0) })
+    }
+
+    static func remove(_ users: String...) -> Operation {
+        .removeParticipants(conversation: "c1", users)
+    }
+
+    static func update(
+        _ title: String, _ conversation: String = "c1", ifRev: Int? = nil
+    ) -> Operation {
+        .update(conversation: conversation, ConversationFields(title: title, ifRev: ifRev))
+    }
+
+    static func read(_ seq: Int) -> Operation {
+        .markRead(conversation: "c1", seq: seq)
+    }
 }

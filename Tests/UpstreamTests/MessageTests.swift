@@ -104,15 +104,6 @@ import Wire
         #expect(try origin.head().seq == 1)
     }
 
-    @Test func theSameIdWithOtherContentOrFromAnotherIsAConflict() throws {
-        try origin.send("one", id: "m1")
-        #expect(refusal { try origin.send("other", id: "m1") } == .conflict)
-        #expect(refusal { try origin.send("one", id: "m1", by: "bob") } == .conflict)
-        _ = try edit("m1", MessageEdit(body: "two"), by: .user("alice"))
-        #expect(refusal { try origin.send("two", id: "m1") } == .conflict)
-        #expect(try origin.send("one", id: "m1", by: "alice").seq == 1)
-    }
-
     @Test func contentIsTheSameWhateverTheOrderOfItsMembers() throws {
         func send(_ metadata: String) throws -> EncodedMessage {
             let content = MessageContent(
@@ -177,15 +168,6 @@ import Wire
         }
     }
 
-    @Test func anEditToTheSameValueIsNoChange() throws {
-        let sent = try origin.send("one", id: "m1")
-        _ = origin.events()
-        #expect(try edit("m1", MessageEdit(body: "one"), by: .user("alice")) == sent)
-        #expect(try edit("m1", MessageEdit(), by: .user("alice")) == sent)
-        #expect(origin.events().isEmpty)
-        #expect(try origin.head().rev == sent.rev)
-    }
-
     @Test func anEditLeavesWhatItDoesNotName() throws {
         let content = MessageContent(
             id: "m1", body: "x", attachment: try RawJSON(Array(#"{"url":"u"}"#.utf8)),
@@ -222,25 +204,6 @@ import Wire
         }
         try origin.send("y")
         #expect(try origin.view(user: "bob").lastMessage?.seq == 5)
-    }
-
-    @Test func rightsOverMessages() throws {
-        try origin.send("one", id: "m1")
-        let edit = MessageEdit(body: "two")
-        #expect(refusal { _ = try self.edit("m1", edit, by: .user("bob")) } == .forbidden)
-        #expect(refusal { _ = try self.edit("m1", edit, by: .user("root")) } == .forbidden)
-        #expect(refusal { _ = try self.edit("m1", edit, by: .user("eve")) } == .notFound)
-        #expect(refusal { _ = try self.edit("m1", edit, by: .server) } == nil)
-        #expect(refusal { _ = try delete("m1", by: .user("bob")) } == .forbidden)
-        #expect(refusal { _ = try delete("m1", by: .user("eve")) } == .notFound)
-        #expect(refusal { _ = try delete("m1", by: .user("root")) } == nil)
-        #expect(refusal { _ = try delete("m9", by: .server) } == .notFound)
-        #expect(refusal { try origin.send("x", by: "eve") } == .notFound)
-        #expect(refusal { try origin.send("x", to: "c9") } == .notFound)
-        #expect(refusal { try origin.send("x", by: "bob", as: .user("alice")) } == .forbidden)
-        #expect(
-            refusal { try origin.send("x", by: "eve", as: .server) } == nil,
-            "the author need not take part when the server sends")
     }
 
     @Test func idsAreComparedByteByByte() throws {

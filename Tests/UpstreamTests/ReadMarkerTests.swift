@@ -26,17 +26,6 @@ import Wire
         #expect(try origin.head().rev == 6, "a marker is no change of the log")
     }
 
-    @Test func aMarkerLiesWithinTheConversation() throws {
-        try origin.conversation(of: ["a", "b"])
-        try origin.send("x", by: "a")
-        #expect(refusal { _ = try mark(2, by: "b") } == .badRequest)
-        #expect(refusal { _ = try mark(-1, by: "b") } == .badRequest)
-        #expect(refusal { _ = try mark(0, by: "b") } == nil)
-        #expect(refusal { _ = try mark(1, by: "eve") } == .notFound)
-        #expect(
-            refusal { try origin.perform(.markRead(conversation: "c1", seq: 1)) } == .badRequest)
-    }
-
     @Test func sendingReadsUpToOnesOwn() throws {
         try origin.conversation(of: ["a", "b"])
         for _ in 0..<3 { try origin.send("x", by: "a") }

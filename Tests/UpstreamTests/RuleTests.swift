@@ -67,13 +67,5 @@ import Wire
 }
 
 extension Origin: RuledLog {
-    func result(of operation: Operation, by caller: Caller) -> Result<Outcome, RequestError> {
-        do {
-            return .success(try perform(operation, by: caller))
-        } catch {
-            return .failure(error as? RequestError ?? .originUnavailable)
-        }
-    }
-
     func adopt(_ limits: LogLimits) { embedded.adopt(limits) }
 }
