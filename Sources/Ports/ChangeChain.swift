@@ -115,8 +115,10 @@ package struct ChangeChain {
     }
 
     private var isInOrder: Bool {
-        // No earlier change may have a value from this rev or a later one.
+        // No earlier change may have a value from this rev or a later one, and none one from behind
+        // this part: the log may be put back before the next part is read.
         var bound = (steps.last?.rev ?? 0) + 1
+        if let record, record.rev >= bound { return false }
         for step in steps.reversed() {
             if step.seq == 0 {
                 bound = step.rev

@@ -69,4 +69,11 @@ import Wire
         named.record?.participants = ["a", "b"]
         #expect(Self.told(named)?.count == 1)
     }
+
+    @Test("has all of it read where a record that names everybody is of a change behind these")
+    func ahead() {
+        var named = Self.chain([nil], to: 7, of: 0)
+        named.record?.participants = ["a", "b"]
+        #expect(Self.told(named) == nil)
+    }
 }

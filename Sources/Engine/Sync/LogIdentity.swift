@@ -15,8 +15,8 @@ struct LogIdentity {
     private var suspected: Set<String> = []
     /// Results of head proofs. Bounded.
     private var proofs: [HeadProof: Bool] = [:]
-    /// Heads at which the origin's log had what holders saw. A stream that reaches such a head is of
-    /// the branch that has it.
+    /// Heads at which the origin's log had what holders saw. A stream that reaches such a head is
+    /// of the branch that has it.
     private var expected: [HeadProof: Head] = [:]
     /// Head proofs that the cache or the origin is being asked for.
     private var asked: Set<HeadProof> = []

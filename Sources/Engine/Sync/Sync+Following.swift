@@ -9,15 +9,12 @@ import Wire
 extension Sync {
     /// A live change of a replica.
     func follow(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
-        take(event, head, stream, before: [])
+        take(event, head, stream)
         takePostponed(stream)
     }
 
     /// Takes a live change if it continues the newest one taken; otherwise it waits, or is known.
-    /// - Parameter later: events behind it, in order.
-    private func take(
-        _ event: FeedEvent, _ head: Head, _ stream: Stream, before later: ArraySlice<FeedEvent>
-    ) {
+    private func take(_ event: FeedEvent, _ head: Head, _ stream: Stream) {
         guard let state = stream.state, let replica = stream.replica,
             replica.generation != nil
         else { return }
@@ -39,9 +36,8 @@ extension Sync {
             }
             return
         }
-        // In the hole below may be a removal, or the end of the branch that is known. A value that
-        // is newer than its change waits for the changes up to its own.
-        guard head.rev == state.head.rev + 1, event.isWhole(with: later) else {
+        // In the hole below may be a removal, or the end of the branch that is known.
+        guard head.rev == state.head.rev + 1 else {
             postpone(event, head, stream)
             return applier.expect(head.rev, stream)
         }
@@ -99,8 +95,6 @@ extension Sync {
                 return true
             }
             return head.rev == newest.rev + 1
-                && (event.valueRev <= head.rev
-                    || stream.waits.events.contains { $0.head?.rev == event.valueRev })
         }
         if isDue { takeEarly(stream) }
     }
@@ -117,11 +111,10 @@ extension Sync {
         if doubt(stream, told: Set(others.compactMap(\.epoch))) { return }
         stream.waits.events = []
         // In log order, whatever order they came in.
-        let ordered = own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 })
-        for (place, event) in ordered.enumerated() {
+        for event in own.sorted(by: { $0.head?.rev ?? 0 < $1.head?.rev ?? 0 }) {
             guard let head = event.head, streams.has(stream), stream.replica?.isConfirmed == true
             else { return }
-            take(event, head, stream, before: ordered[(place + 1)...])
+            take(event, head, stream)
         }
     }
 
@@ -247,31 +240,5 @@ extension Sync {
         }
         fetcher.fallBack(stream)
         emit(.wake(stream))
-    }
-}
-
-extension FeedEvent {
-    /// The change that wrote the value that it brings: a later one than its own, if the feed read
-    /// the value when that was there already.
-    fileprivate var valueRev: Int {
-        switch self {
-        case .message(_, _, let message, _, _): message.rev
-        case .record(let record, _, _, _, _, _): record.rev
-        case .deleted, .read, .listed, .typing: 0
-        }
-    }
-
-    /// Whether the changes up to that of its value are here: they continue each other.
-    fileprivate func isWhole(with later: ArraySlice<FeedEvent>) -> Bool {
-        guard var end = head, valueRev > end.rev else { return true }
-        for event in later {
-            guard let head = event.head, head.rev > end.rev else { continue }
-            guard head.rev == end.rev + 1, event.after.map({ $0 == end.mark }) ?? true else {
-                return false
-            }
-            if head.rev == valueRev { return true }
-            end = head
-        }
-        return false
     }
 }
