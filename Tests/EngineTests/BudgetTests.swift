@@ -84,6 +84,13 @@ import Wire
         #expect(cost(rig, "updateConversation", #""conversation":"c1","title":"t""#) == 1 + 10)
     }
 
+    @Test(arguments: [(1000, 1), (1001, 2), (5000, 1 + 4)])
+    func aPageOfParticipantsCostsByThoseThatItPasses(offset: Int, expected: Int) {
+        let rig = rig(participants: 5001)
+        let page = #""conversation":"c1","limit":1,"offset":\#(offset)"#
+        #expect(cost(rig, "fetchParticipants", page) == expected)
+    }
+
     /// As its creation does: each who took part is looked up, and told.
     @Test func theEndOfAMuchPeopledConversationCostsByThePeople() {
         let rig = rig(participants: 1001)

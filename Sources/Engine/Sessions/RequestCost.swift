@@ -22,6 +22,8 @@ extension Request {
     private static let rows = 100
     private static let bytes = 64 << 10
     private static let people = 100
+    /// People whom a page of participants passes: the store walks over them.
+    private static let passed = 1000
 
     /// 1, and 1 more for each 20 runs of a `have` beyond the first 20: each run is read, looked up
     /// and answered, and a thousand of them take as much as fifty small requests.
@@ -42,7 +44,11 @@ extension Request {
             return cost
         }
         return cost + Self.steps(rows, Self.rows) + Self.steps(bytes, Self.bytes)
-            + Self.steps(people, Self.people)
+            + Self.steps(people, Self.people) + Self.steps(passed, Self.passed)
+    }
+
+    private var passed: Int {
+        if case .fetchParticipants(_, let page) = self { page.offset } else { 0 }
     }
 
     private static func steps(_ count: Int, _ size: Int) -> Int { max(0, count - 1) / size }
