@@ -4,7 +4,8 @@
 -- Arguments: the step, the noted tag, for `put` conversations.
 --
 -- - `begin` removes the entries of another user's list, except those of the last minute, which
--- may be of a call in progress; `clear` also removes a key of another type.
+-- may be of a call in progress; `clear` also removes a key of another type, `renew` has the list
+-- count as damaged though no entry is missing that it knows of.
 -- - `put` enters conversations.
 -- - `end` counts them, and replies with the number.
 local step, own = take(2)
@@ -20,13 +21,13 @@ if step == 'clear' then
   if kind ~= 'zset' then redis.call('UNLINK', LIST) end
 end
 local name, counted = tagged()
-if step == 'begin' or step == 'clear' then
+if step ~= 'put' and step ~= 'end' then
   if name and name ~= own then
     drop('-inf', int(now() - 60000))
     drop(int(ABOVE), '+inf')
   end
   -- More than there will be, so that it is none before the end.
-  local isCut = name ~= own or redis.call('ZCARD', LIST) - 1 < counted
+  local isCut = step == 'renew' or name ~= own or redis.call('ZCARD', LIST) - 1 < counted
   if isCut then tag(own, 1000000000) end
   return {'done'}
 end

@@ -200,7 +200,10 @@ final class ListWalk: Sendable {
     ) {
         let fail: @Sendable (RequestError) -> Void = { ended(self.needs, .failure($0)) }
         note(or: fail) {
-            self.relist(self.needs.map { [$0.clears ? "clear" : "begin"] }, or: fail) { _ in
+            self.relist(
+                self.needs.map { [$0.clears ? "clear" : $0.renewsLog ? "renew" : "begin"] },
+                or: fail
+            ) { _ in
                 let layout = self.servers.layout
                 self.state.withLock { $0.layout = layout }
                 guard layout.isWhole else { return fail(.originUnavailable) }
@@ -289,7 +292,16 @@ final class ListWalk: Sendable {
         enter(steps[...], or: fail) { self.count(or: fail, then: then) }
     }
 
+    /// The logs that begin anew end before their lists count as whole: a reader between the two
+    /// would be answered by the log of before.
     private func count(
+        or fail: @escaping @Sendable (RequestError) -> Void,
+        then: @escaping @Sendable ([Int]) -> Void
+    ) {
+        endLogs(or: fail) { self.countEntries(or: fail, then: then) }
+    }
+
+    private func countEntries(
         or fail: @escaping @Sendable (RequestError) -> Void,
         then: @escaping @Sendable ([Int]) -> Void
     ) {
@@ -303,7 +315,7 @@ final class ListWalk: Sendable {
                     .depart, keys: self.keys.departures(of: $0.user),
                     arguments: [Random.bytes(8), [], Random.bytes(8), Array("0".utf8)])
             }
-            self.endLogs(or: fail) { self.send(logs, or: fail) { _ in then(counts) } }
+            self.send(logs, or: fail) { _ in then(counts) }
         }
     }
 
