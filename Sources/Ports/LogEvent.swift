@@ -81,6 +81,7 @@ package enum LogEvent: String, Sendable, Hashable, CaseIterable {
     case originRefuses = "origin_refuses"
     case originSettingsRefused = "origin_settings_refused"
     case originMayEvict = "origin_may_evict"
+    case originKeepsNothing = "origin_keeps_nothing"
     case originEmptied = "origin_emptied"
     case originQueueFills = "origin_queue_fills"
     case conversationLocked = "conversation_locked"
@@ -540,6 +541,13 @@ extension LogEvent {
                 remedy:
                     "Type CONFIG SET maxmemory-policy noeviction, and set it in its "
                     + "configuration.")
+        case .originKeepsNothing:
+            Row(
+                .warning, Self.told,
+                "Redis has written nothing to its disk for an hour; a restart loses that.",
+                remedy:
+                    "Type CONFIG SET appendonly yes, and set it in its configuration. Otherwise "
+                    + "keep replicas that outlive it.")
         case .originEmptied:
             Row(
                 .error, Self.told,

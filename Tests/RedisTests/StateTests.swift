@@ -224,6 +224,17 @@ import Wire
         expectTrouble(nil, of: subject)
     }
 
+    @Test func aServerThatSavesNothingIsNamedOnce() throws {
+        let subject = try subject { $0.unsavedPatience = .seconds(1) }
+        try subject.waitUntilOnline()
+        try subject.conversation()
+        try notices.wait(for: "changes that are on no disk")
+        #expect(subject.upstream.faults.trouble == nil)
+        try server.ask("CONFIG", "SET", "appendonly", "yes")
+        try subject.conversation("c2")
+        #expect(notices.all.count { $0.text.contains("on no disk") } == 1)
+    }
+
     @Test func keysOfOthersMayExpireAndOursMayNot() throws {
         let subject = try subject { $0.prefix = "g*[1]:" }
         try subject.waitUntilOnline()

@@ -41,6 +41,7 @@ final class CommandLink: @unchecked Sendable {
     /// Why the connection must be closed, if a reply showed that.
     private var rejection: RedisError?
     private var memory: MemoryPolicy
+    private var unsaved: UnsavedChanges
 
     init(
         _ options: RedisOptions, master: any MasterSource, links: LinkPair,
@@ -53,6 +54,7 @@ final class CommandLink: @unchecked Sendable {
         self.notice = notice
         self.changed = changed
         memory = MemoryPolicy(options)
+        unsaved = UnsavedChanges(patience: options.unsavedPatience)
         retries = Retries(of: .commands, options)
     }
 
@@ -307,8 +309,11 @@ final class CommandLink: @unchecked Sendable {
         inFlight.append(again)
     }
 
-    /// Logs a memory policy by which the server may evict our keys.
+    /// Logs a memory policy by which the server may evict our keys, and that it saves nothing.
     private func judge(_ info: RedisInfo) {
+        if let text = unsaved.judge(info, at: .now) {
+            notice(UpstreamNotice(.originKeepsNothing, text))
+        }
         guard let trouble = memory.judge(info) else {
             _ = links.isOver("eviction")
             return
@@ -331,7 +336,7 @@ final class CommandLink: @unchecked Sendable {
         let key = master.origin()
         let origin = Array("\(options.prefix)\(key)".utf8)
         var commands: [RedisCommand] = [
-            .words("INFO", "replication", "memory", "keyspace"),
+            .words("INFO", "replication", "memory", "keyspace", "persistence"),
             .words([Array("GET".utf8), origin]),
         ]
         let scan = memory.question

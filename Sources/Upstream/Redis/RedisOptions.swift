@@ -53,6 +53,8 @@ package struct RedisOptions: Sendable {
     /// compared with a pause of the server (a fork, a slow command), short compared with what
     /// people wait for.
     package var deadline = Duration.seconds(2)
+    /// How long the server may have changes that are on no disk before somebody is told.
+    package var unsavedPatience = Duration.seconds(3600)
 
     /// Reads `redis://[user:password@]host:port/db`, or `rediss://` for TLS; port and db are
     /// optional, and the password if it comes from a file.

@@ -19,7 +19,7 @@ struct RedisSession {
     let connection: RedisConnection
     let identity: RedisIdentity
     let digests: [RedisScript: [UInt8]]
-    /// The server's `INFO` on memory and keys.
+    /// The server's `INFO` on memory, keys and what is on its disk.
     let info: RedisInfo
 
     /// - Parameters:
@@ -53,7 +53,7 @@ struct RedisSession {
         let origin = Array("\(options.prefix)\(key)".utf8)
         let chosen = try ask([
             .words("SELECT", "\(options.database)"),
-            .words("INFO", "replication", "memory", "keyspace"),
+            .words("INFO", "replication", "memory", "keyspace", "persistence"),
         ])
         info = RedisInfo(chosen[1])
         guard info["role"] == "master" else {
