@@ -228,6 +228,30 @@ import Wire
         try world.settle()
     }
 
+    /// A backfill is answered with a value from beyond its question, which the log then loses.
+    @Test func aBackfillGivesNothingOfABranchThatIsLost() throws {
+        let world = try ReplicaStory.begin(messages: 5, gateways: 2) { $0.verifyInterval = 60_000 }
+        try world.subscribe(0)
+        try world.leave(0)
+        try world.say()
+        try world.join(1, gateway: 1)
+        try world.subscribe(1, limit: 1)
+        try world.join(0, gateway: 1)
+        world.hold(.feed, .answers)
+        try world.subscribe(0, resuming: true)
+        world.hold(.questions)
+        // The log has what the client saw.
+        try world.answerOnce()
+        try world.change(2)
+        try world.release(.questions)
+        world.windBack(by: 1)
+        world.loseFeed(1)
+        try world.release(.answers, .feed)
+        try world.say()
+        try world.fetch(0, PageRequest())
+        try world.settle()
+    }
+
     @Test(arguments: [1, 100]) func whoIsBehindTheMarksBeginsAnew(page: Int) throws {
         let world = try ReplicaStory.begin(messages: 5, gateways: 2) { $0.page = page }
         try world.subscribe(0)
