@@ -16,8 +16,8 @@ import Wire
 /// - the parts and the newest page together are at most one more than the full pages that would
 ///   hold what the parts brought;
 /// - no mark is asked about more than twice, for a holder and for the gateway itself, and once more
-///   each time that the log was put back, or that a part of the chain was read: the stream may have
-///   passed the head of the answer without its mark.
+///   each time that the log was put back or found damaged, or that a part of the chain was read: the
+///   stream may have passed the head of the answer without its mark.
 struct CatchUpCost {
     /// Questions with this token or a lower one belong to an earlier feed or log.
     private var first: UInt64 = 0
@@ -45,6 +45,8 @@ struct CatchUpCost {
     private var endings = 0
     /// How often the log was put back.
     private var forks = 0
+    /// How often the log was found damaged: what was known of its branch is asked again.
+    private var damages = 0
 
     /// A feed begins, or the log may be another one.
     mutating func begin(after token: UInt64, generation: Int? = nil) {
@@ -53,6 +55,7 @@ struct CatchUpCost {
         first = token
         doubted = last.doubted
         forks = last.forks
+        damages = last.damages
         self.generation = generation ?? last.generation
     }
 
@@ -61,6 +64,9 @@ struct CatchUpCost {
         begin(after: token)
         forks += 1
     }
+
+    /// The origin found the log damaged.
+    mutating func damage() { damages += 1 }
 
     /// The feed brings this change; nil: a log ended.
     mutating func hear(_ head: Head?, after token: UInt64) {
@@ -85,7 +91,7 @@ struct CatchUpCost {
         case (.changes(_, _, .some, limit: 1, _), .changes):
             vouchings[query, default: 0] += 1
             try require(
-                vouchings[query, default: 0] <= 2 + forks + parts,
+                vouchings[query, default: 0] <= 2 + forks + damages + parts,
                 "asks once more about \(query)")
         case (.changes(_, let since, nil, let limit, .some), .changes(let part)):
             try take(part, since, limit)

@@ -37,6 +37,7 @@ extension GatewayShell {
             gateway.damaged.remove(conversation)
         } else {
             gateway.damaged.insert(conversation)
+            if isNews { gateway.costs[conversation]?.damage() }
         }
         if isNews { run.say("gateway \(gateway.place) knows \(conversation): \(part ?? "whole")") }
         gateway.engine?.damaged(conversation, part, at: run.now)
