@@ -77,14 +77,15 @@ final class RequestDesk {
     }
 
     /// The store refused a question. A cache that does not know the conversation has dropped its
-    /// log, because another one has the name: the call is asked about that one.
+    /// log, because another one has the name: the call is asked about that one. Or the cache could
+    /// not be written. Only the origin knows that a conversation is not there.
     func failed(_ token: UInt64, _ call: Call, _ error: RequestError) {
-        if mirrors, error.code == .notFound, let conversation = call.request.conversation,
-            streams[conversation.id].map({ $0.state == nil || !isCurrent(token, $0) }) ?? true
-        {
-            perform(call.overtaken)
+        guard mirrors, error.code == .notFound, let conversation = call.request.conversation
+        else { return fail(call, error) }
+        if let stream = streams[conversation.id], stream.state != nil, isCurrent(token, stream) {
+            fail(call, .noCache)
         } else {
-            fail(call, error)
+            perform(call.overtaken)
         }
     }
 
