@@ -16,8 +16,8 @@ import Wire
 /// - the parts and the newest page together are at most one more than the full pages that would
 ///   hold what the parts brought;
 /// - no mark is asked about more than twice, for a holder and for the gateway itself, and once more
-///   each time that the log was put back or found damaged, or that a part of the chain was read: the
-///   stream may have passed the head of the answer without its mark.
+///   each time that the log was put back or found damaged, or that a part of the chain was read:
+///   the stream may have passed the head of the answer without its mark.
 struct CatchUpCost {
     /// Questions with this token or a lower one belong to an earlier feed or log.
     private var first: UInt64 = 0
