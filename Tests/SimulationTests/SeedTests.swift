@@ -190,6 +190,21 @@ import Testing
                 .repeated, .restarts, .short, .stalls, .stores,
             ], isRinging: true,
             found: "a list showed no last message: the cache was asked before a page came"),
+        Seed(
+            seed: 16_022_620, steps: 100,
+            without: [
+                .damages, .empties, .failures, .floors, .forks, .late, .readers, .reorders,
+                .repeated, .restarts, .trims,
+            ], isPaced: true,
+            found: "a cache that could not be written began anew without the newest change seen"),
+        Seed(
+            seed: 15_001_882, steps: 32,
+            without: [
+                .damages, .drops, .duplicates, .empties, .failures, .floors, .forks, .gateways,
+                .lapses, .late, .readers, .repeated, .restarts, .short, .stalls,
+            ], isPaced: true, isRinging: true,
+            found: "a participant was told that a conversation is not there: the cache could not"
+                + " be written"),
     ]
 
     @Test(arguments: seeds)

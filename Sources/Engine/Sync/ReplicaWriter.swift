@@ -105,6 +105,8 @@ struct ReplicaWriter {
         stream.replica?.copy.begin(asOf: newest)
         guard newest > head.rev else { return }
         keep(.changesFrom(conversation: stream.id, rev: newest), of: stream)
+        // The record may be of the newest change seen: a log that lost this is another branch.
+        moved(stream)
     }
 
     /// The stream skips the changes up to `head`. What the cache holds becomes outdated: it is only

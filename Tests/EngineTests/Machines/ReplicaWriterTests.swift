@@ -84,6 +84,9 @@ import Wire
             batch() == [
                 .begin(MachineSamples.record(), head: MachineSamples.head(10)),
                 .changesFrom(conversation: "c1", rev: 12),
+                .stand(
+                    conversation: "c1", head: MachineSamples.head(10), seen: MachineSamples.head(12)
+                ),
             ])
         // The same gap, until the file has taken something.
         #expect(writer.detach(stream, at: Self.now.adding(2000)) == Self.now)
