@@ -82,16 +82,11 @@ final class RequestDesk {
     func failed(_ token: UInt64, _ call: Call, _ error: RequestError) {
         guard mirrors, error.code == .notFound, let conversation = call.request.conversation
         else { return fail(call, error) }
-        if let stream = streams[conversation.id], stream.state != nil, isCurrent(token, stream) {
+        if let stream = streams[conversation.id], stream.state != nil, stream.isCurrent(token) {
             fail(call, .noCache)
         } else {
             perform(call.overtaken)
         }
-    }
-
-    /// Whether the cache's copy of the log has not changed since it was asked.
-    private func isCurrent(_ token: UInt64, _ stream: Stream) -> Bool {
-        stream.replica.map { token > $0.copy.lastChange } ?? true
     }
 
     /// Answers the call, or parks the answer until the stream has reached it.
@@ -102,7 +97,7 @@ final class RequestDesk {
         guard let (stream, state) = admit(call, conversation) else { return }
         if stream.replica?.copy.isDetached == true { return fail(call, .noCache) }
         if state.head.epoch == head.epoch, head.rev == state.position.rev,
-            isCurrent(token, stream)
+            stream.isCurrent(token)
         {
             fanout.flush(stream)
             conclude(call, answer, stream, state)

@@ -44,6 +44,11 @@ final class Stream {
         var firstToken: UInt64
     }
 
+    /// Whether the store's copy of the log has not changed since the question with this token.
+    func isCurrent(_ token: UInt64) -> Bool {
+        replica.map { token > $0.copy.lastChange } ?? true
+    }
+
     struct Subscriber {
         let session: Session
         /// Slots that a gap declared to it, and that it is sent once they are here.

@@ -113,8 +113,7 @@ extension Sync {
             case .success(.loaded(let loaded)) = result, loaded.head.epoch == head.epoch
         else { return }
         // What the copy holds now says nothing of an earlier state of it.
-        guard stream.replica.map({ token > $0.copy.lastChange }) ?? true
-        else { return emit(.list(stream)) }
+        guard stream.isCurrent(token) else { return emit(.list(stream)) }
         guard stream.holds(last: loaded.lastMessage) else { return askOriginForLast(stream) }
         if loaded.head.rev >= head.rev {
             stream.entry.needsLast = false
