@@ -7,7 +7,10 @@ import { clockTime } from './moments.js';
 /** @import { Conversation } from '../../Browser/conversation.js' */
 /** @import { Message } from '../../Browser/types.js' */
 
-/** What was said of each conversation and not dismissed, as long as the tab is there. */
+/**
+ * What was said of each conversation as long as the tab is there: of which log, and the text, empty
+ * once it was dismissed. A reload may begin with the log before, and would say it again.
+ */
 const KEY = 'gapless.restored';
 
 /**
@@ -27,6 +30,8 @@ export class Restored {
   #known = { messages: [], read: 0 };
   /** The same of the log that is gone, until it is compared. @type {Message[] | null} */
   #lost = null;
+  /** What was said of this conversation. @type {Said} */
+  #said;
   #stop;
 
   /**
@@ -43,9 +48,10 @@ export class Restored {
     this.text = element('span', { role: 'status' });
     /** What to put on the page. */
     this.element = element('div', { class: 'restored' }, this.text, element('button', {
-      type: 'button', class: 'link', onclick: () => this.#say(''),
+      type: 'button', class: 'link', onclick: () => this.#say({ ...this.#said, text: '' }),
     }, 'Dismiss'));
-    this.#draw(kept()[conversation.id] ?? '');
+    this.#said = kept()[conversation.id] ?? { epoch: '', text: '' };
+    this.#draw();
     this.#stop = conversation.changed.listen(() => this.#follow());
     this.#follow();
   }
@@ -86,10 +92,12 @@ export class Restored {
   #compareLater(shown, seen) {
     this.#lost = shown;
     this.#compare = async () => {
+      const epoch = this.#conversation.have?.head.epoch;
+      if (epoch === undefined || this.#said.epoch === epoch) return;
       try {
         const common = await this.#lastOf(shown);
         const gone = seen.filter(({ seq, deleted }) => seq > (common?.seq ?? 0) && !deleted);
-        this.#say(textOf(common, gone.length));
+        this.#say({ epoch, text: textOf(common, gone.length) });
       } catch (error) {
         // The connection went, or the log is no longer the reader's: nothing is known of it.
         if (!(error instanceof RequestError)) throw error;
@@ -127,21 +135,21 @@ export class Restored {
     }
   }
 
-  /** @param {string} text  empty for nothing */
-  #say(text) {
-    const all = kept();
-    if (text === '') delete all[this.#conversation.id]; else all[this.#conversation.id] = text;
+  /** @param {Said} said */
+  #say(said) {
+    this.#said = said;
     try {
+      const all = { ...kept(), [this.#conversation.id]: said };
       sessionStorage.setItem(KEY, JSON.stringify(all));
     } catch {
       // Then it stands as long as the page.
     }
-    this.#draw(text);
+    this.#draw();
     this.changed.emit();
   }
 
-  /** @param {string} text */
-  #draw(text) {
+  #draw() {
+    const { text } = this.#said;
     this.element.hidden = text === '';
     setText(this.text, text);
   }
@@ -159,7 +167,9 @@ function textOf(common, count) {
   return `${what}; ${count} ${messages} that you had seen ${are} no longer in it.`;
 }
 
-/** @returns {Record<string, string>} */
+/** @typedef {{epoch: string, text: string}} Said */
+
+/** @returns {Record<string, Said>} */
 function kept() {
   try {
     return JSON.parse(sessionStorage.getItem(KEY) ?? '{}');
