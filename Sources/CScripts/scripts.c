@@ -37,6 +37,9 @@ static const struct {
     {"lua/disconnects.lua", (const char[]) {
 #embed "lua/disconnects.lua" suffix(, 0)
     }},
+    {"lua/dropping.lua", (const char[]) {
+#embed "lua/dropping.lua" suffix(, 0)
+    }},
     {"lua/enter.lua", (const char[]) {
 #embed "lua/enter.lua" suffix(, 0)
     }},
@@ -73,6 +76,9 @@ static const struct {
     {"lua/message.lua", (const char[]) {
 #embed "lua/message.lua" suffix(, 0)
     }},
+    {"lua/own.lua", (const char[]) {
+#embed "lua/own.lua" suffix(, 0)
+    }},
     {"lua/page.lua", (const char[]) {
 #embed "lua/page.lua" suffix(, 0)
     }},
@@ -87,6 +93,15 @@ static const struct {
     }},
     {"lua/publishing.lua", (const char[]) {
 #embed "lua/publishing.lua" suffix(, 0)
+    }},
+    {"lua/reacting.lua", (const char[]) {
+#embed "lua/reacting.lua" suffix(, 0)
+    }},
+    {"lua/reactions.lua", (const char[]) {
+#embed "lua/reactions.lua" suffix(, 0)
+    }},
+    {"lua/reactors.lua", (const char[]) {
+#embed "lua/reactors.lua" suffix(, 0)
     }},
     {"lua/read.lua", (const char[]) {
 #embed "lua/read.lua" suffix(, 0)

@@ -92,6 +92,17 @@ extension Store {
     /// The embedded log: every seq up to the head has its message.
     private static let inALog = [
         Fault(
+            "a message shows other reactions than there are (place, there)",
+            """
+            SELECT cid, seq, there FROM (
+                SELECT cid, seq, (SELECT count(*) FROM reaction AS r
+                        WHERE r.cid = m.cid AND r.seq = m.seq) AS there,
+                    (SELECT coalesce(sum(value ->> 'count'), 0)
+                        FROM json_each(CAST(m.json AS TEXT), '$.reactions')) AS shown
+                FROM message AS m WHERE content_rev IS NOT NULL AND deleted = 0)
+            WHERE shown <> there
+            """),
+        Fault(
             "a place has no message (head, messages)",
             """
             SELECT cid, seq, there FROM (

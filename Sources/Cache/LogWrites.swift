@@ -18,6 +18,7 @@ package final class LogWrites {
     private let updateMessage: Statement
     /// Those that write participants.
     package let members: MemberWrites
+    private let reactions: ReactionWrites
     private let tails: TailWrites
     private let connection: Connection
 
@@ -59,8 +60,12 @@ package final class LogWrites {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         updateMessage = try connection.prepare(
-            "UPDATE message SET rev = ?, deleted = ?, json = ? WHERE cid = ? AND seq = ?")
+            """
+            UPDATE message SET rev = ?, deleted = ?, json = ?, content_rev = ?
+            WHERE cid = ? AND seq = ?
+            """)
         members = try MemberWrites(connection)
+        reactions = try ReactionWrites(connection)
         tails = try TailWrites(connection)
     }
 
@@ -240,8 +245,28 @@ package final class LogWrites {
         updateMessage.bind(1, message.rev)
         updateMessage.bind(2, message.isDeleted)
         updateMessage.bind(3, message.json)
-        updateMessage.bind(4, log.cid)
-        updateMessage.bind(5, message.seq)
+        updateMessage.bind(4, message.contentRev)
+        updateMessage.bind(5, log.cid)
+        updateMessage.bind(6, message.seq)
         try updateMessage.run()
+    }
+
+    /// Nobody reacts any longer to a message that was deleted.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func dropReactions(to message: EncodedMessage, in log: LogRow) throws(CacheError) {
+        try reactions.drop(log.cid, at: message.seq)
+    }
+
+    /// A user's reaction to a message begins or ends with the message's value.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func react(
+        _ message: EncodedMessage, of user: String, key: String, isOn: Bool, at: Timestamp,
+        in log: LogRow
+    ) throws(CacheError) {
+        if isOn {
+            try reactions.begin(message, of: user, key: key, at: at, in: log.cid)
+        } else {
+            try reactions.end(message, of: user, key: key, in: log.cid)
+        }
     }
 }

@@ -24,11 +24,13 @@ package final class Purge {
     private let raiseFloor: Statement
     private let uncount: Statement
     private let members: MemberPurge
+    private let reactions: ReactionWrites
     private let connection: Connection
 
     package init(_ connection: Connection) throws(CacheError) {
         self.connection = connection
         members = try MemberPurge(connection)
+        reactions = try ReactionWrites(connection)
         // The index has only removed conversations, and SQLite uses it only if the query says so
         // too.
         next = try connection.prepare(
@@ -44,6 +46,7 @@ package final class Purge {
         deletePlaces = [
             try PlacePurge(connection, "place_by_id", "id"),
             try PlacePurge(connection, "place_by_rev", "rev"),
+            try PlacePurge(connection, "reaction", "seq, user, key"),
         ]
         finish = try connection.prepare("UPDATE conversation SET removed = 2 WHERE cid = ?")
         forgotten = try connection.prepare(
@@ -60,6 +63,7 @@ package final class Purge {
     /// - Throws: `CacheError`, if the file can't be written.
     package func step() throws(CacheError) -> Bool {
         if try members.removeSome() { return true }
+        if try reactions.purge() { return true }
         guard let cid = try next.first({ $0.int(0) }) else { return try forget() }
         lowest.bind(1, cid)
         if let first = try lowest.first({ $0.int(0) }) {
@@ -97,7 +101,7 @@ package final class Purge {
     }
 }
 
-/// Purges a table of the places of removed conversations' messages, in pieces as well.
+/// Purges a table beside the messages of removed conversations, in pieces as well.
 private final class PlacePurge {
     private let delete: Statement
     private let connection: Connection
@@ -106,7 +110,7 @@ private final class PlacePurge {
         self.connection = connection
         delete = try connection.prepare(
             """
-            DELETE FROM \(table) WHERE cid = ?1 AND \(key) IN (
+            DELETE FROM \(table) WHERE cid = ?1 AND (\(key)) IN (
                 SELECT \(key) FROM \(table) WHERE cid = ?1 LIMIT \(Purge.chunk))
             """)
     }

@@ -114,6 +114,12 @@ package final class Reader {
             return .heads(heads)
         case .participants(let id, let request):
             return .participants(try participants(try log(id), request))
+        case .reactions(let id, let message, let request, let user):
+            return .reactions(try reactions(to: message, try log(id, for: user), request))
+        case .ownReactions(let id, let after, let before, let user):
+            let log = try log(id, for: user)
+            return .ownReactions(
+                try rows.reactions.own(log.cid, of: user, after: after, before: before))
         // No follower of this log exists that another branch of it could mislead.
         case .provided(_, let query):
             return try answered(query)
@@ -146,6 +152,26 @@ package final class Reader {
     func log(_ id: String) throws -> LogRow {
         guard let log = try rows.conversations.log(id) else { throw RequestError.noConversation }
         return log
+    }
+
+    /// The log of a conversation in which the user takes part.
+    private func log(_ id: String, for user: String) throws -> LogRow {
+        let log = try log(id)
+        guard let member = try rows.members.member(log.cid, user), member.isMember else {
+            throw RequestError.noConversation
+        }
+        return log
+    }
+
+    private func reactions(
+        to id: String, _ log: LogRow, _ request: ReactionsRequest
+    ) throws -> ReactionList {
+        guard let message = try rows.messages.message(log.cid, id: id) else {
+            throw RequestError.noMessage
+        }
+        return ReactionList(
+            try rows.reactions.page(log.cid, at: message.seq, request), of: try message.reactions(),
+            request)
     }
 
     func ids(_ log: LogRow, _ places: [Int]) throws(CacheError) -> [Int: String] {

@@ -33,11 +33,15 @@ package final class ReplicaStatements {
             """)
         insert = try connection.prepare(
             """
-            INSERT INTO message (cid, seq, rev, id, author, created_at, deleted, json, mark)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO message
+                (cid, seq, rev, id, author, created_at, deleted, json, mark, content_rev)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         replace = try connection.prepare(
-            "UPDATE message SET rev = ?, deleted = ?, json = ?, mark = ? WHERE cid = ? AND seq = ?")
+            """
+            UPDATE message SET rev = ?, deleted = ?, json = ?, mark = ?, content_rev = ?
+            WHERE cid = ? AND seq = ?
+            """)
         mark = try connection.prepare("UPDATE message SET mark = ? WHERE cid = ? AND seq = ?")
         seats = try connection.prepare(
             "SELECT user, admin, place FROM member WHERE cid = ? AND member = 1 ORDER BY place")
@@ -99,6 +103,7 @@ package final class ReplicaStatements {
         insert.bind(7, message.isDeleted)
         insert.bind(8, message.json)
         insert.bind(9, mark)
+        insert.bind(10, message.contentRev)
         try insert.run()
     }
 
@@ -109,8 +114,9 @@ package final class ReplicaStatements {
         replace.bind(2, message.isDeleted)
         replace.bind(3, message.json)
         replace.bind(4, mark)
-        replace.bind(5, cid)
-        replace.bind(6, message.seq)
+        replace.bind(5, message.contentRev)
+        replace.bind(6, cid)
+        replace.bind(7, message.seq)
         try replace.run()
     }
 

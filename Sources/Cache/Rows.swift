@@ -9,6 +9,7 @@ package final class Rows {
     package let conversations: ConversationRows
     package let messages: MessageRows
     package let members: MemberRows
+    package let reactions: ReactionRows
     package let replica: ReplicaRows
     package let coverage: CoverageRows
 
@@ -16,6 +17,7 @@ package final class Rows {
         conversations = try ConversationRows(connection)
         messages = try MessageRows(connection)
         members = try MemberRows(connection)
+        reactions = try ReactionRows(connection)
         replica = try ReplicaRows(connection)
         coverage = try CoverageRows(connection)
     }

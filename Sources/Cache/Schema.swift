@@ -10,6 +10,8 @@ import SQLite
 /// - `message` is the slots from 1 on, by place: a page is one walk along the primary key, which is
 ///   why the table has no rowid. `json` is the whole message as it is sent, `sent` the hash of what
 ///   its author first sent.
+/// - `reaction` is who reacts to messages that are not deleted, each with the rev that began it; a
+///   message's `json` has what is shown of them.
 /// - `member` is the participants (`member` 1), the former ones (0), and users who never took part
 ///   but have a read marker (0, `touched` 0).
 /// - `incarnation` names the process that wrote a log from a rev on; conversation 0 is the list of
@@ -30,7 +32,9 @@ enum Schema {
     /// "GPLS": identifies the file as this program's, for `file(1)` and for us.
     static let applicationID = 0x4750_4C53
 
-    static let migrations = [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth]
+    static let migrations = [
+        first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth,
+    ]
 
     /// Migrates the file from this version to the newest.
     /// - Throws: `CacheError`, SQLite's failure.
@@ -246,5 +250,24 @@ enum Schema {
     private static let ninth = """
         CREATE INDEX conversation_by_creator ON conversation (created_by)
             WHERE created_by IS NOT NULL AND removed = 0;
+        """
+
+    /// Reactions. `content_rev` is NULL where nobody ever reacted; a tombstone has it as long as
+    /// reactions to it are to be purged.
+    private static let tenth = """
+        ALTER TABLE message ADD COLUMN content_rev INTEGER;
+        CREATE TABLE reaction (
+            cid INTEGER NOT NULL,
+            seq INTEGER NOT NULL,
+            user TEXT NOT NULL,
+            key TEXT NOT NULL,
+            rev INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (cid, seq, user, key)
+        ) WITHOUT ROWID;
+        CREATE INDEX message_reacted ON message (deleted, cid, seq)
+            WHERE deleted = 1 AND content_rev IS NOT NULL;
+        CREATE UNIQUE INDEX reaction_rev ON reaction (cid, seq, rev);
+        CREATE INDEX reaction_key ON reaction (cid, seq, key, rev);
         """
 }

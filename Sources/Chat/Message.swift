@@ -27,6 +27,10 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var createdAt: Timestamp
     /// When it was last edited, if ever.
     public var editedAt: Timestamp?
+    /// How users reacted to it, by key in the order in which the keys came.
+    public var reactions: [Reaction]
+    /// The rev of the last change that was no reaction; nil where that is `rev`.
+    public var contentRev: Int?
     /// Whether it is a tombstone.
     public private(set) var isDeleted: Bool
     /// The fields that this library does not know.
@@ -36,7 +40,8 @@ public struct Message: Sendable, Hashable, Identifiable {
     public init(
         id: String, conversation: String, seq: Int? = nil, rev: Int? = nil, author: String,
         body: String? = nil, attachment: RawJSON? = nil, metadata: RawJSON = .emptyObject,
-        createdAt: Timestamp, editedAt: Timestamp? = nil, unknown: [JSONMember] = []
+        createdAt: Timestamp, editedAt: Timestamp? = nil, reactions: [Reaction] = [],
+        contentRev: Int? = nil, unknown: [JSONMember] = []
     ) {
         self.id = id
         self.conversation = conversation
@@ -48,18 +53,21 @@ public struct Message: Sendable, Hashable, Identifiable {
         self.metadata = metadata
         self.createdAt = createdAt
         self.editedAt = editedAt
+        self.reactions = reactions
+        self.contentRev = contentRev
         self.isDeleted = false
         self.unknown = unknown
     }
 
-    /// The same message as a tombstone: deleted, without body, attachment or metadata. Unknown
-    /// fields stay; the code that deletes decides which of them are content.
+    /// The same message as a tombstone: deleted, without body, attachment, metadata or reactions.
+    /// Unknown fields stay; the code that deletes decides which of them are content.
     public var tombstone: Message {
         var message = self
         message.isDeleted = true
         message.body = nil
         message.attachment = nil
         message.metadata = .emptyObject
+        (message.reactions, message.contentRev) = ([], nil)
         return message
     }
 }
@@ -98,6 +106,19 @@ extension Message {
             case "metadata":
                 read.metadata = field.isNull ? .emptyObject : try field.objectText()
             case "editedAt": read.editedAt = field.isNull ? nil : try field.moment()
+            case "reactions":
+                // Any other value is one that an earlier version stored.
+                if let reactions = [Reaction](member.value) {
+                    read.reactions = reactions
+                } else {
+                    read.unknown.append(member)
+                }
+            case "contentRev":
+                if let rev = member.value.int, rev > 0 {
+                    read.contentRev = rev
+                } else {
+                    read.unknown.append(member)
+                }
             case "deleted": isDeleted = field.isNull ? false : try field.bool()
             default: read.unknown.append(member)
             }
@@ -137,6 +158,8 @@ extension Message {
         writer.member("createdAt", moment: createdAt)
         writer.member("editedAt", moment: editedAt)
         writer.member("deleted", bool: isDeleted)
+        reactions.write(to: &writer)
+        if let contentRev { writer.member("contentRev", int: contentRev) }
         for member in unknown { writer.member(member) }
         writer.endObject()
     }

@@ -56,7 +56,8 @@ extension Method {
         case .subscribeMessages, .fetchMessages, .fetchConversation, .fetchParticipants: true
         case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,
             .unsubscribeConversations, .fetchConversations, .findBoundaries, .sendMessage,
-            .editMessage, .deleteMessage, .createConversation, .updateConversation,
+            .editMessage, .deleteMessage, .react, .fetchReactions, .fetchOwnReactions,
+            .createConversation, .updateConversation,
             .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
             .leaveConversation, .markRead, .typing:
             false
@@ -66,12 +67,13 @@ extension Method {
     /// Whether the answer says where the log is that has the change.
     fileprivate var writesLog: Bool {
         switch self {
-        case .sendMessage, .editMessage, .deleteMessage, .createConversation, .updateConversation,
-            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
+        case .sendMessage, .editMessage, .deleteMessage, .react, .createConversation,
+            .updateConversation, .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
             true
         case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .subscribeConversations,
             .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
-            .fetchParticipants, .findBoundaries, .deleteConversation, .leaveConversation,
+            .fetchParticipants, .findBoundaries, .fetchReactions, .fetchOwnReactions,
+            .deleteConversation, .leaveConversation,
             .markRead, .typing:
             false
         }

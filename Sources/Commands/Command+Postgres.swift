@@ -16,7 +16,7 @@ extension Command {
                      roles are made only if that is allowed; otherwise it says what to type
             check    says what is missing, differs or is dangerous, a line each; exits with 1 if
                      anything is
-            upgrade  goes up one version, in one transaction. What has to be dropped for that, and
+            upgrade  goes up to this version, in one transaction. What has to be dropped for that, and
                      has something of yours depend on it, is named, and nothing is done
 
             The names of the schema and of the roles are upstream.postgres.schema and .roles of the
@@ -80,6 +80,8 @@ extension Command {
             "limits.unknown_fields": configuration.limits.log.unknownFields,
             "limits.participants": configuration.limits.log.participants,
             "limits.admins": configuration.limits.log.admins,
+            "limits.reaction_keys": configuration.limits.log.reactionKeys,
+            "limits.reactions": configuration.limits.log.reactions,
             "retain_ids": Int(configuration.upstream.postgres.retainIds),
         ]
     }

@@ -37,7 +37,7 @@ extension Command {
             throw .failure(
                 "upstream.kind is \(configuration.upstream.kind.rawValue) (accepted: redis)")
         }
-        do throws(LogRepair.Failure) {
+        do throws(OriginFailure) {
             console.write(try LogRepair.run(configuration, subject) + "\n")
             return 0
         } catch {

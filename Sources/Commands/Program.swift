@@ -8,7 +8,7 @@ package enum Program {
     static let commands: [Command] = [
         .serve, .initialize, .genconfig, .checkconfig, .configdoc, .gentoken, .checktoken, .replay,
         .bench,
-        .backup, .repair, .postgres, .explain, .live, .version,
+        .backup, .repair, .postgres, .enable, .explain, .live, .version,
     ]
 
     /// Runs the process; `arguments` begins with the program's own name.

@@ -65,6 +65,7 @@ package struct Configuration: Sendable, Equatable {
         package var create: ClientPolicy.Creation?
         package var send = Permission.yes
         package var edit = Permission.yes
+        package var react = Permission.yes
 
         package enum Permission: String, Sendable, CaseIterable { case yes, no }
     }

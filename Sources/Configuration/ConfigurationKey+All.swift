@@ -92,6 +92,9 @@ extension ConfigurationKey {
         .init(
             "clients.edit", \.clients.edit, .choice, reloads: true,
             "Whether clients may edit and delete messages."),
+        .init(
+            "clients.react", \.clients.react, .choice, reloads: true,
+            "Whether clients may react to messages."),
     ]
 
     private static let cache: [ConfigurationKey] = [
@@ -278,6 +281,12 @@ extension ConfigurationKey {
             "How many conversations there may be that one user created. Being added to those of"
                 + " others does not count, leaving one's own makes no room, and the server API is"
                 + " not bound. 0: no limit."),
+        .init(
+            "limits.reaction_keys", \.limits.log.reactionKeys, .count(1...1000), reloads: true,
+            "With how many different keys users may react to one message."),
+        .init(
+            "limits.reactions", \.limits.log.reactions, .count(1...10_000_000), reloads: true,
+            "How many reactions one message may have."),
         .init(
             "limits.reply", \.limits.reply, .size(4 * kibi...64 * mebi),
             "The largest reply; a page that would pass it holds fewer messages."),

@@ -35,6 +35,7 @@ extension Configuration {
         policy.create = clients.create ?? (auth.mode == .open ? .any : .own)
         policy.sends = clients.send == .yes
         policy.edits = clients.edit == .yes
+        policy.reacts = clients.react == .yes
         return policy
     }
 }

@@ -15,15 +15,15 @@ package enum LogRepair {
 
     /// Repairs it in the configured Redis.
     /// - Returns: what was done, as text for the operator.
-    /// - Throws: `LogRepair.Failure`.
+    /// - Throws: `OriginFailure`.
     package static func run(
         _ configuration: Configuration, _ subject: Subject
-    ) throws(Failure) -> String {
+    ) throws(OriginFailure) -> String {
         let options: RedisOptions
         do {
             options = try RedisOptions(configuration, bytes: configuration.limits.reply)
         } catch {
-            throw Failure(text: "upstream.redis: \(error)")
+            throw OriginFailure(text: "upstream.redis: \(error)")
         }
         let redis = Redis(options)
         let isOnline = DispatchSemaphore(value: 0)
@@ -32,7 +32,7 @@ package enum LogRepair {
         }
         defer { redis.stop() }
         guard isOnline.wait(timeout: .now() + .seconds(30)) == .success else {
-            throw Failure(text: redis.trouble?.text ?? "Redis can't be reached")
+            throw OriginFailure(text: redis.trouble?.text ?? "Redis can't be reached")
         }
         switch subject {
         case .conversation(let id): return try log(of: id, redis)
@@ -41,12 +41,13 @@ package enum LogRepair {
                 let count = try redis.repair(listOf: user)
                 return "the list of user \(user) has \(count) conversations"
             } catch {
-                throw Failure(text: "\(error.message): \(redis.trouble?.text ?? "try again")")
+                throw OriginFailure(text: "\(error.message): \(redis.trouble?.text ?? "try again")")
             }
         }
     }
 
-    private static func log(of conversation: String, _ redis: Redis) throws(Failure) -> String {
+    private static func log(of conversation: String, _ redis: Redis) throws(OriginFailure) -> String
+    {
         do throws(RequestError) {
             switch try redis.repair(conversation) {
             case .whole: return "the log of conversation \(conversation) is whole: nothing done"
@@ -56,16 +57,11 @@ package enum LogRepair {
             }
         } catch {
             guard error.code != .notFound else {
-                throw Failure(
+                throw OriginFailure(
                     text: "no head of conversation \(conversation) is left: the next PUT begins "
                         + "another log and removes the rest")
             }
-            throw Failure(text: "\(error.message): \(redis.trouble?.text ?? "try again")")
+            throw OriginFailure(text: "\(error.message): \(redis.trouble?.text ?? "try again")")
         }
-    }
-
-    /// Why it was not repaired.
-    package struct Failure: Error {
-        package let text: String
     }
 }

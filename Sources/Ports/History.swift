@@ -21,6 +21,10 @@ package enum HistoryQuery: Sendable, Hashable {
         conversation: String, since: Int, mark: String?, limit: Int, recordAbove: Int? = nil)
     case heads([String])
     case participants(conversation: String, ParticipantsRequest)
+    /// The reactions to one message, for a user who takes part.
+    case reactions(conversation: String, message: String, ReactionsRequest, for: String)
+    /// With which keys a user who takes part reacts to messages between two places, exclusive.
+    case ownReactions(conversation: String, after: Int, before: Int, of: String)
     /// One of `conversation`, `page` and `changes`; `conflict` unless the log has this change in
     /// the moment of the answer, and still keeps its mark. A log that has it has everything before
     /// it too, so that nobody joins two branches.
@@ -37,18 +41,19 @@ extension HistoryQuery {
     package var conversation: String? {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),
-            .changes(let id, _, _, _, _), .participants(let id, _):
+            .changes(let id, _, _, _, _), .participants(let id, _), .reactions(let id, _, _, _),
+            .ownReactions(let id, _, _, _):
             id
         case .conversations, .conversationsSince, .listed, .heads: nil
         case .provided(_, let query): query.conversation
         }
     }
 
-    /// Whose list it asks about; nil for other questions.
+    /// Who asks, about their list or their reactions; nil for other questions.
     package var user: String? {
         switch self {
         case .conversations(let user, _, _), .conversationsSince(let user, _, _),
-            .listed(let user):
+            .listed(let user), .reactions(_, _, _, let user), .ownReactions(_, _, _, let user):
             user
         case .conversation, .message, .page, .changes, .heads, .participants, .provided: nil
         }
@@ -68,6 +73,76 @@ package enum HistoryAnswer: Sendable {
     /// Heads of the requested logs that exist, and the damaged parts of those that are damaged.
     case heads([ID: Head], damaged: [ID: String] = [:])
     case participants(ParticipantList)
+    case reactions(ReactionList)
+    case ownReactions([OwnReactions])
+}
+
+/// The reactions to one message, or those with one key: a part of them, oldest first.
+package struct ReactionList: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable {
+        package var user: String
+        package var key: String
+        package var at: Timestamp
+        /// The change of the log that began it.
+        package var rev: Int
+
+        package init(user: String, key: String, at: Timestamp, rev: Int) {
+            self.user = user
+            self.key = key
+            self.at = at
+            self.rev = rev
+        }
+    }
+
+    package var entries: [Entry]
+    /// How many there are in all.
+    package var total: Int
+    /// Whether there are more behind these.
+    package var hasMore: Bool
+
+    package init(entries: [Entry], total: Int, hasMore: Bool) {
+        self.entries = entries
+        self.total = total
+        self.hasMore = hasMore
+    }
+}
+
+extension ReactionList {
+    /// A page of the reactions that a message shows.
+    /// - Parameters:
+    ///   - entries: one more than the limit, if there are more.
+    ///   - shown: what the message shows.
+    package init(_ entries: [Entry], of shown: [Reaction], _ request: ReactionsRequest) {
+        let asked = shown.filter { request.key?.isSameID($0.key) ?? true }
+        self.init(
+            entries: Array(entries.prefix(request.limit)),
+            total: asked.reduce(0) { $0 + $1.count }, hasMore: entries.count > request.limit)
+    }
+}
+
+/// The keys with which one user reacts to one message, oldest first.
+package struct OwnReactions: Sendable, Hashable {
+    package var seq: Int
+    package var keys: [String]
+
+    package init(seq: Int, keys: [String]) {
+        self.seq = seq
+        self.keys = keys
+    }
+}
+
+extension [OwnReactions] {
+    /// From single reactions, by ascending seq.
+    package init(_ reactions: some Sequence<(seq: Int, key: String)>) {
+        self = []
+        for (seq, key) in reactions {
+            if last?.seq == seq {
+                self[count - 1].keys.append(key)
+            } else {
+                append(OwnReactions(seq: seq, keys: [key]))
+            }
+        }
+    }
 }
 
 /// The changed slots of a log, with their present values.

@@ -28,6 +28,20 @@ package struct NewMessage: Sendable, Hashable {
     }
 }
 
+/// A reaction to a message that begins or ends.
+package struct ReactionCall: Sendable, Hashable {
+    package var key: String
+    package var isOn: Bool
+    /// Whose it is; nil: the caller's.
+    package var user: String?
+
+    package init(key: String, isOn: Bool, user: String? = nil) {
+        self.key = key
+        self.isOn = isOn
+        self.user = user
+    }
+}
+
 /// A participant to add: the id and, from the server API, the object's fields.
 package struct NewParticipant: Sendable, Hashable {
     package var user: String
@@ -53,6 +67,8 @@ package enum Operation: Sendable, Hashable {
     case edit(conversation: String, id: String, MessageEdit)
     case delete(conversation: String, id: String, ifRev: Int? = nil)
     /// By a client: the caller becomes participant and admin.
+    /// A user reacts to a message, or takes that back. `user`: whose reaction, if not the caller's.
+    case react(conversation: String, id: String, ReactionCall)
     case create(id: String?, ConversationFields, distinct: Bool)
     /// The distinct conversation of the caller and these users, for a client that may not create
     /// it; if there is none, the error.
@@ -80,7 +96,7 @@ extension Operation {
         case .removeParticipants(_, let users), .addAdmins(_, let users),
             .removeAdmins(_, let users):
             1 + users.count
-        case .edit, .delete, .update, .deleteConversation, .leave, .markRead: 1
+        case .edit, .delete, .react, .update, .deleteConversation, .leave, .markRead: 1
         }
     }
 
@@ -95,7 +111,8 @@ extension Operation {
             (fields.title??.utf8.count ?? 0) + Self.bytes(fields.metadata, fields.unknownFields)
         case .addParticipants(_, let users):
             users.reduce(0) { $0 + Self.bytes($1.metadata, UnknownFields($1.unknown)) }
-        case .delete, .deleteConversation, .leave, .markRead, .removeParticipants, .addAdmins,
+        case .delete, .react, .deleteConversation, .leave, .markRead, .removeParticipants,
+            .addAdmins,
             .removeAdmins:
             0
         }
@@ -153,6 +170,8 @@ package enum Outcome: Sendable, Hashable {
     /// In the order given, and the log that has them. `isNew` is false if the same author, id and
     /// content had been sent before; then the message is as it is now.
     case messages([EncodedMessage], at: Written, isNew: Bool)
+    /// The message as it is after a reaction, and the keys with which the caller reacts to it now.
+    case reacted(EncodedMessage, own: [String], at: Written)
     case conversation(ConversationView, isNew: Bool)
     case read(ReaderState)
     /// The conversation is gone, with so many who took part.
@@ -162,7 +181,7 @@ package enum Outcome: Sendable, Hashable {
     /// The log that has what was written; nil if the log did not change, or is gone.
     package var written: Written? {
         switch self {
-        case .messages(_, let written, _): written
+        case .messages(_, let written, _), .reacted(_, _, let written): written
         case .conversation(let view, _): Written(view.record.id, view.head)
         case .read, .removed, .done: nil
         }
@@ -205,6 +224,9 @@ extension FeedEvent {
     package var namesEverybody: Bool {
         if case .record(let record, _, _, _, _, _) = self { record.namesEverybody } else { false }
     }
+
+    /// Whether watchers of lists are told of it: of any change but a reaction.
+    package var isToldToLists: Bool { message.map { !$0.isReaction } ?? true }
 
     /// Participants before this change of slot 0 who are gone, or rejoined.
     package var removed: [String] {

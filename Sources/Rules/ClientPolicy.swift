@@ -19,6 +19,8 @@ package struct ClientPolicy: Sendable, Hashable {
     package var sends = true
     /// Whether `editMessage` and `deleteMessage` are allowed.
     package var edits = true
+    /// Whether `react` is allowed.
+    package var reacts = true
 
     package init() {}
 
@@ -50,6 +52,8 @@ package struct ClientPolicy: Sendable, Hashable {
 
     package static let noSending = RequestError(
         .clientsSendOff, "sendMessage: not for clients here (clients.send: no)")
+    package static let noReacting = RequestError(
+        .clientsReactOff, "react: not for clients here (clients.react: no)")
     package static let noEditing = RequestError(
         .clientsEditOff, "editMessage and deleteMessage: not for clients here (clients.edit: no)")
 }

@@ -1,3 +1,4 @@
+import Chat
 import JSON
 import Wire
 
@@ -23,6 +24,13 @@ package struct LogLimits: Sendable, Hashable {
     /// be; 0: no limit. It charges who causes the cost: neither does being put into conversations
     /// of others count, nor does leaving one's own make room.
     package var conversationsPerUser = 10_000
+
+    /// `limits.reaction_keys`: with how many keys users may react to one message.
+    package var reactionKeys = 32
+    /// `limits.reactions`: how many reactions one message may have.
+    package var reactions = 100_000
+    /// With how many keys one user may react to one message.
+    package static let reactionsOfUser = 8
 
     package init() {}
 
@@ -89,6 +97,31 @@ package struct LogLimits: Sendable, Hashable {
             .limitConversationsPerUser,
             "createConversation: there are \(count) conversations that the user created, at most"
                 + " \(conversationsPerUser) are accepted (limits.conversations_per_user)")
+    }
+
+    /// Checks a reaction that begins.
+    /// - Parameters:
+    ///   - isNewKey: whether nobody reacts with its key yet.
+    ///   - present: what the message has without it.
+    ///   - own: with how many keys its user reacts to the message without it.
+    /// - Throws: `too_large`, naming limit and value.
+    func check(
+        reactionWithNewKey isNewKey: Bool, to present: [Reaction], own: Int
+    ) throws(RequestError) {
+        if isNewKey {
+            try hold(.limitReactionKeys, present.count + 1, reactionKeys) { count, limit in
+                "key: would be the message's \(count)th, at most \(limit) are accepted"
+                    + " (limits.reaction_keys)"
+            }
+        }
+        try hold(.limitReactionsOfUser, own + 1, Self.reactionsOfUser) { count, limit in
+            "key: would be the user's \(count)th on this message, at most \(limit) are accepted"
+        }
+        let count = present.reduce(1) { $0 + $1.count }
+        try hold(.limitReactions, count, reactions) { count, limit in
+            "key: would be the message's reaction \(count), at most \(limit) are accepted"
+                + " (limits.reactions)"
+        }
     }
 
     private func hold(

@@ -1,3 +1,4 @@
+import Chat
 import JSON
 import Ports
 import Wire
@@ -6,6 +7,7 @@ import Wire
 package enum MessageRule: Sendable {
     case edit(MessageEdit)
     case delete(ifRev: Int?)
+    case react(Reacting)
 
     /// The change of the message; nil if nothing changes.
     /// - Parameters:
@@ -28,6 +30,11 @@ package enum MessageRule: Sendable {
             if message.isDeleted { return nil }
             try message.check(ifRev: ifRev)
             return .deleted
+        case .react(let reacting):
+            return try reacting.decide(
+                on: view, isOwn: user?.isSameID(reacting.user) ?? true, isServer: user == nil,
+                within: limits
+            ).map { .reacted($0) }
         }
     }
 }
@@ -39,14 +46,17 @@ package struct MessageView {
     package var isAdmin: Bool
     /// What the message says; not every rule looks.
     package var content: () throws(RequestError) -> MessageContent
+    /// Who reacts to the message; only the rule of reactions looks.
+    package var reactions: ReactionView?
 
     package init(
-        _ message: EncodedMessage, isAdmin: Bool,
+        _ message: EncodedMessage, isAdmin: Bool, reactions: ReactionView? = nil,
         content: @escaping () throws(RequestError) -> MessageContent
     ) {
         self.message = message
         self.isAdmin = isAdmin
         self.content = content
+        self.reactions = reactions
     }
 }
 
@@ -55,6 +65,38 @@ package enum MessageChange: Sendable {
     case edited(MessageContent)
     /// To a tombstone.
     case deleted
+    case reacted(Reacted)
+}
+
+extension MessageChange {
+    /// The message's `contentRev` after a reaction; nil for another change.
+    /// - Parameter message: as it is before.
+    package func contentRev(of message: EncodedMessage) -> Int? {
+        guard case .reacted = self else { return nil }
+        return message.contentRev ?? message.rev
+    }
+}
+
+extension Message {
+    /// The value that a change leaves, with the numbers of this one.
+    /// - Parameter now: the log's clock.
+    package func changed(by change: MessageChange, at now: Timestamp) -> Message {
+        var after = self
+        switch change {
+        case .edited(let content):
+            after.body = content.body
+            after.attachment = content.attachment
+            after.metadata = content.metadata ?? .emptyObject
+            after.unknown = content.unknown
+            after.editedAt = max(now, createdAt)
+        case .deleted: return tombstone
+        case .reacted(let reacted):
+            after.reactions = reacted.shown
+            // What an earlier version stored under these names.
+            after.unknown.removeAll { ["reactions", "contentRev"].contains($0.key) }
+        }
+        return after
+    }
 }
 
 extension NewMessage {
@@ -90,16 +132,17 @@ package enum ReadRule {
 
 extension EncodedMessage {
     /// Whether a change is allowed.
-    /// - Parameter ifRev: the `rev` that the caller has seen; nil: any.
+    /// - Parameter ifRev: the `rev` that the caller has seen, after which only reactions may have
+    ///   come; nil: any.
     /// - Throws: `conflict`, with the message as it is.
     fileprivate func check(ifRev: Int?) throws(RequestError) {
-        guard let ifRev, ifRev != rev else { return }
+        guard let ifRev, !((contentRev ?? rev)...rev).contains(ifRev) else { return }
         throw conflict(.revChanged, "ifRev: \(ifRev), but the message has rev \(rev)")
     }
 
     /// The error for an edit of a tombstone.
     /// - Parameter ifRev: if given, the error includes the tombstone.
-    fileprivate func refusedAsDeleted(ifRev: Int?) -> RequestError {
+    func refusedAsDeleted(ifRev: Int?) -> RequestError {
         let text = "id: the message is deleted"
         return ifRev == nil ? RequestError(.messageDeleted, text) : conflict(.messageDeleted, text)
     }

@@ -16,6 +16,13 @@ extension RequestError {
     static let editsOthers = RequestError(.notAuthor, "id: only its author may edit a message")
     static let deletesOthers = RequestError(
         .notAuthor, "id: only its author or an admin may delete a message")
+    /// The origin is shared with gateways of an earlier version, as far as anybody said.
+    package static let notEnabled = RequestError(
+        .notEnabled, "the origin is not enabled for it (accepted: after `gapless enable 1.2`)")
+    static let reactsForOthers = RequestError(
+        .authorNotSelf, "user: another user (accepted with on: true: only oneself)")
+    static let strangersCannotReact = RequestError(
+        .notParticipant, "user: not a participant (accepted: those who take part)")
     static let strangersCannotRule = RequestError(
         .notParticipant,
         "admins: not a participant (accepted: those who take part in the conversation)")

@@ -24,6 +24,9 @@ extension Operation {
         case .edit(let id, let message, let edit): return .message(message, of: id, .edit(edit))
         case .delete(let id, let message, let ifRev):
             return .message(message, of: id, .delete(ifRev: ifRev))
+        case .react(let id, let message, let call):
+            guard let user = call.user ?? caller.userID else { throw .needsUser }
+            return .message(message, of: id, .react(Reacting(key: call.key, isOn: call.isOn, user)))
         case .create(let id, let fields, let isDistinct):
             return .create(id: id, fields, distinct: isDistinct)
         case .findDistinct(let fields, let refusal):

@@ -188,6 +188,8 @@ import CSQLite
         return [UInt8](UnsafeRawBufferPointer(start: start, count: count))
     }
 
+    package func optionalInt(_ column: Int32) -> Int? { isNull(column) ? nil : int(column) }
+
     package func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 }
 

@@ -81,7 +81,8 @@ extension Operation {
         switch self {
         case .create(let id, _, _): id
         case .findDistinct: nil
-        case .send(let id, _), .edit(let id, _, _), .delete(let id, _, _), .put(let id, _),
+        case .send(let id, _), .edit(let id, _, _), .delete(let id, _, _), .react(let id, _, _),
+            .put(let id, _),
             .update(let id, _), .addParticipants(let id, _), .removeParticipants(let id, _),
             .addAdmins(let id, _), .removeAdmins(let id, _), .deleteConversation(let id),
             .leave(let id), .markRead(let id, _):

@@ -1,5 +1,7 @@
 import Chat
 import JSON
+import Ports
+import Rules
 import Wire
 
 /// The truth about one conversation: its log as a plain list of every value of every slot ever
@@ -22,6 +24,8 @@ package struct ModelLog: Sendable {
         let highest: Int
         /// The mark, unique to this log.
         let mark: String
+        /// What began or ended, if it is a reaction, and when.
+        let reaction: (deed: Reacting, at: Timestamp)?
     }
 
     package let conversation: String
@@ -61,13 +65,16 @@ package struct ModelLog: Sendable {
 
     // MARK: - Writing
 
-    private mutating func append(_ slot: Int, _ value: Value, _ commit: Int) {
+    private mutating func append(
+        _ slot: Int, _ value: Value, _ commit: Int, _ reaction: (Reacting, Timestamp)? = nil
+    ) {
         if slot == revs.count { revs.append([]) }
         revs[slot].append(rev + 1)
         let mark = branch == 0 ? "\(epoch)-\(rev + 1)" : "\(epoch).\(branch)-\(rev + 1)"
         changes.append(
             Change(
-                slot: slot, value: value, commit: commit, highest: revs.count - 1, mark: mark))
+                slot: slot, value: value, commit: commit, highest: revs.count - 1, mark: mark,
+                reaction: reaction))
     }
 
     /// A log that continues change `rev` of another one, under another epoch or as another branch.
@@ -142,14 +149,34 @@ package struct ModelLog: Sendable {
                 id: old.id, conversation: conversation, seq: seq, rev: nextRev, author: old.author,
                 body: content.body, attachment: content.attachment, metadata: content.metadata,
                 createdAt: old.createdAt, editedAt: old.createdAt, deleted: isDeleted,
+                reactions: shown(of: old), contentRev: old.contentRev.map { _ in nextRev },
                 unknown: content.unknown), commit)
+    }
+
+    /// Writes a message's reactions as one of them begins or ends.
+    mutating func react(
+        _ seq: Int, _ deed: Reacting, _ shown: [Reaction], at time: Timestamp, commit: Int
+    ) -> EncodedMessage {
+        let old = message(seq)
+        guard let value = try? EncodedMessage.decode(json: old.json) else {
+            preconditionFailure("the log wrote a message that can't be read")
+        }
+        return write(
+            .encode(
+                id: old.id, conversation: conversation, seq: seq, rev: nextRev, author: old.author,
+                body: value.body, attachment: value.attachment, metadata: value.metadata,
+                createdAt: old.createdAt, editedAt: value.editedAt, deleted: false,
+                reactions: shown, contentRev: old.contentRev ?? old.rev, unknown: value.unknown),
+            commit, (deed, time))
     }
 
     /// Writes slot 0 unchanged.
     package mutating func changeRecord() { _ = write(record(), commit: 1) }
 
-    private mutating func write(_ message: EncodedMessage, _ commit: Int) -> EncodedMessage {
-        append(message.seq, .message(message), commit)
+    private mutating func write(
+        _ message: EncodedMessage, _ commit: Int, _ reaction: (Reacting, Timestamp)? = nil
+    ) -> EncodedMessage {
+        append(message.seq, .message(message), commit, reaction)
         return message
     }
 
@@ -227,6 +254,47 @@ package struct ModelLog: Sendable {
             removal = index + 1
         }
         return nil
+    }
+
+    /// The newest change at or below `rev` that is no reaction.
+    func told(_ rev: Int) -> Int {
+        changes.prefix(rev).lastIndex { $0.reaction == nil }.map { $0 + 1 } ?? 0
+    }
+
+    /// The reactions that a message shows.
+    func shown(of message: EncodedMessage) -> [Reaction] {
+        guard let shown = try? message.reactions() else {
+            preconditionFailure("the log wrote a message that can't be read")
+        }
+        return shown
+    }
+
+    /// Who reacts to a message, oldest first.
+    func reactions(to seq: Int) -> [ReactionList.Entry] {
+        var entries: [ReactionList.Entry] = []
+        for rev in revs[seq] {
+            guard let (deed, at) = changes[rev - 1].reaction else {
+                if message(at: rev)?.isDeleted == true { entries = [] }
+                continue
+            }
+            if deed.isOn {
+                entries.append(.init(user: deed.user, key: deed.key, at: at, rev: rev))
+            } else {
+                entries.removeAll { $0.user == deed.user && $0.key == deed.key }
+            }
+        }
+        return entries
+    }
+
+    /// What the rule of a reaction looks at.
+    func view(of deed: Reacting, to message: EncodedMessage) -> ReactionView {
+        let entries = reactions(to: message.seq)
+        let users = entries.filter { $0.key == deed.key }.map(\.user)
+        return ReactionView(
+            shown: shown(of: message),
+            keys: entries.filter { $0.user == deed.user }.map(\.key),
+            next: users.dropFirst(Reaction.namedUsers).first,
+            takesPart: record().participants.contains(deed.user))
     }
 
     /// The newest message that is not deleted.

@@ -52,12 +52,40 @@ extension Origin {
         case .participants(let id, let request):
             let log = try present(id)
             return .participants(log.participants(request, asOf: log.rev, atCommit: commit))
+        case .reactions(let id, let message, let request, let user):
+            let log = try present(id, for: user)
+            guard let message = log.first(id: message).map({ log.message($0.seq) }) else {
+                throw .noMessage
+            }
+            let entries = log.reactions(to: message.seq).filter {
+                (request.key ?? $0.key) == $0.key && $0.rev > request.after
+            }
+            return .reactions(
+                ReactionList(
+                    Array(entries.prefix(request.limit + 1)), of: log.shown(of: message), request))
+        case .ownReactions(let id, let after, let before, let user):
+            let log = try present(id, for: user)
+            let places = (max(after + 1, log.floor)..<max(before, after + 1)).prefix {
+                $0 <= log.highest
+            }
+            return .ownReactions(
+                [OwnReactions](
+                    places.flatMap { seq in
+                        log.reactions(to: seq).filter { $0.user == user }.map { (seq, $0.key) }
+                    }))
         case .provided(let head, let query):
             if let id = query.conversation, let log = log(id), !log.proves(head) {
                 throw RequestError(.changeUnknown, "this log has no such change")
             }
             return try found(query, clamp)
         }
+    }
+
+    /// The log of a conversation in which the user takes part.
+    private func present(_ id: String, for user: String) throws(RequestError) -> ModelLog {
+        let log = try present(id)
+        guard log.record().participants.contains(user) else { throw .noConversation }
+        return log
     }
 
     private func present(_ id: String) throws(RequestError) -> ModelLog {

@@ -42,17 +42,41 @@ extension Origin {
         _ id: String, by rule: MessageRule, in log: ModelLog, _ caller: Caller
     ) throws(RequestError) -> Outcome {
         let old = log.first(id: id).map { log.message($0.seq) }
+        let deed: Reacting? = if case .react(let deed) = rule { deed } else { nil }
         let view = old.map { old in
-            MessageView(old, isAdmin: log.record().admins.contains(caller.name)) { old.said }
+            MessageView(
+                old, isAdmin: log.record().admins.contains(caller.name),
+                reactions: deed.map { log.view(of: $0, to: old) }
+            ) { old.said }
         }
         let decided = try rule.decide(on: view, by: caller.userID, within: limits)
-        guard let old, let decided else {
-            return .messages(old.map { [$0] } ?? [], at: log.written, isNew: false)
+        guard let old else { throw .noMessage }
+        guard let decided else {
+            return deed.map { reacted(old, $0, in: log, caller) }
+                ?? .messages([old], at: log.written, isNew: false)
         }
         switch decided {
+        case .reacted(let reacted):
+            var log = log
+            let message = log.react(
+                old.seq, reacted.reacting, reacted.shown, at: now, commit: commit)
+            put(log)
+            events.append(
+                .message(
+                    conversation: log.conversation, .updated, message, head: log.head,
+                    after: log.markBefore))
+            return self.reacted(message, reacted.reacting, in: log, caller)
         case .edited(let content): return write(old.seq, .updated, content, in: log)
         case .deleted: return write(old.seq, .deleted, MessageContent(), in: log)
         }
+    }
+
+    private func reacted(
+        _ message: EncodedMessage, _ deed: Reacting, in log: ModelLog, _ caller: Caller
+    ) -> Outcome {
+        let user = caller.userID ?? deed.user
+        let own = log.reactions(to: message.seq).filter { $0.user == user }.map(\.key)
+        return .reacted(message, own: own, at: log.written)
     }
 
     private mutating func write(

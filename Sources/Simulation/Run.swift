@@ -12,6 +12,8 @@ package final class Run {
     /// The faults that may strike, and in how many percent of the opportunities.
     var faults: Set<Fault> = []
     private let rate: Int
+    /// Whether some edits are reactions instead.
+    var reacts = false
     /// How often each fault struck.
     private(set) var injected: [Fault: Int] = [:]
     /// Called with a line for every event.

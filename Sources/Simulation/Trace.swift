@@ -54,6 +54,8 @@ extension Operation {
         switch self {
         case .send(let id, let messages): "send \(messages.count) to \(id)"
         case .edit(let id, let message, _): "edit \(message) in \(id)"
+        case .react(let id, let message, let call):
+            "react to \(message) in \(id) with \(call.key), \(call.isOn)"
         case .delete(let id, let message, _): "delete \(message) in \(id)"
         case .create(let id, _, _): "create \(id ?? "one")"
         case .findDistinct: "find the distinct one"
@@ -148,6 +150,8 @@ extension Result<HistoryAnswer, RequestError> {
         case .success(.heads(let heads, _)):
             "heads \(heads.byText.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })"
         case .success(.participants(let list)): "\(list.total) participants"
+        case .success(.reactions(let list)): "\(list.total) reactions"
+        case .success(.ownReactions(let own)): "own reactions to \(own.count)"
         }
     }
 }

@@ -18,14 +18,17 @@ package struct Trial {
     package let isPaced: Bool
     /// Whether the feeds of a world of replicas only notify.
     package let isRinging: Bool
+    /// Whether some edits are reactions instead.
+    package let reacts: Bool
 
     package init(
         _ kind: Kind, seed: UInt64, steps: Int, without: Set<Fault> = [], isPaced: Bool = false,
-        isRinging: Bool = false
+        isRinging: Bool = false, reacts: Bool = false
     ) {
         self.kind = kind
         self.isPaced = isPaced
         self.isRinging = isRinging
+        self.reacts = reacts
         self.seed = seed
         self.steps = steps
         self.without = without
@@ -48,7 +51,7 @@ package struct Trial {
         for steps in 0..<steps {
             let shorter = Trial(
                 kind, seed: seed, steps: steps, without: least.without, isPaced: isPaced,
-                isRinging: isRinging)
+                isRinging: isRinging, reacts: reacts)
             guard let other = shorter.violation() else { continue }
             return "\(other)\n\(shorter.command)"
         }
@@ -66,12 +69,14 @@ package struct Trial {
             case .embedded:
                 let world = World(seed: seed, isPaced: isPaced)
                 world.trace = trace
+                world.run.reacts = reacts
                 defer { note(world.injected) }
                 try world.run(steps: steps)
             case .replica:
                 let world = ReplicaWorld(
                     seed: seed, without: without, isPaced: isPaced, isRinging: isRinging)
                 world.trace = trace
+                world.run.reacts = reacts
                 defer { note(world.injected) }
                 try world.run(steps: steps)
             }
@@ -88,6 +93,7 @@ package struct Trial {
             + " SIMULATION_STEPS=\(steps)\(left.isEmpty ? "" : " SIMULATION_WITHOUT=\(left)")"
             + (isPaced ? " SIMULATION_PACED=1" : "")
             + (isRinging ? " SIMULATION_RINGING=1" : "")
+            + (reacts ? " SIMULATION_REACTS=1" : "")
             + " swift test --filter SimulationTests"
     }
 }

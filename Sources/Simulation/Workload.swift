@@ -119,6 +119,13 @@ extension Workload {
                 $0.member("body", string: text)
             }
         case 14..<20:
+            if let reaction = reaction(text) {
+                return client.call("react", conversation) {
+                    $0.member("id", string: id)
+                    $0.member("key", string: reaction.key)
+                    $0.member("on", bool: reaction.isOn)
+                }
+            }
             return client.call("editMessage", conversation) {
                 $0.member("id", string: id)
                 $0.member("body", string: text)
@@ -201,11 +208,28 @@ extension BackendWorkload {
         // The newest ones are changed most often.
         let message = log.message(
             max(1, log.highest - run.random.upTo(run.random.chance(50) ? 3 : 60)))
+        let isDeleted = run.random.chance(30)
+        let text = isDeleted ? "" : body()
+        if !isDeleted, var reaction = reaction(text) {
+            let people = log.record().participants
+            reaction.user = people.isEmpty ? message.author : people[text.utf8.count % people.count]
+            perform(
+                .react(conversation: log.conversation, id: message.id, reaction), by: .server)
+            return
+        }
         perform(
-            run.random.chance(30)
+            isDeleted
                 ? .delete(conversation: log.conversation, id: message.id)
-                : .edit(conversation: log.conversation, id: message.id, .init(body: body())),
+                : .edit(conversation: log.conversation, id: message.id, .init(body: text)),
             by: .user(message.author))
+    }
+
+    /// The reaction that takes the place of every other edit in worlds that react. It draws
+    /// nothing, so that other worlds are as they were.
+    func reaction(_ text: String) -> ReactionCall? {
+        let count = text.utf8.count
+        guard run.reacts, count.isMultiple(of: 2) else { return nil }
+        return ReactionCall(key: ["a", "b", "c"][count / 2 % 3], isOn: !count.isMultiple(of: 8))
     }
 
     func body() -> String {

@@ -11,20 +11,21 @@ extension SharedOrigin {
     func change(
         _ id: String, of conversation: String, by rule: MessageRule, _ call: Call, tries: Int = 0
     ) {
-        look(id, in: conversation, call) { [self] result in
+        look(id, in: conversation, for: rule.reacting, call) { [self] result in
             do throws(RequestError) {
                 let seen = try result.get()
                 let view = seen.map { seen in
                     MessageView(
                         seen.slot.encoded(conversation: conversation, seq: seen.seq),
-                        isAdmin: seen.isAdmin, content: { seen.slot.content })
+                        isAdmin: seen.isAdmin, reactions: seen.reactions?.view,
+                        content: { seen.slot.content })
                 }
                 let decided = try rule.decide(on: view, by: call.user, within: limits)
                 guard let seen, let view else { throw .noMessage }
                 guard let decided else {
                     let written = Written(conversation, seen.head)
                     return finish(
-                        call, .success(.messages([view.message], at: written, isNew: false)))
+                        call, .success(rule.outcome(view.message, seen, written, by: call.user)))
                 }
                 write(decided, of: seen, in: conversation, call) { [self] in
                     guard tries < Self.tryLimit else { return finish(call, .failure(.stale)) }
@@ -35,6 +36,55 @@ extension SharedOrigin {
             }
         }
     }
+
+    /// Reactions to the messages of a conversation come one after the other: many users react to
+    /// one message at once, and each would find it changed.
+    func react(_ reacting: Reacting, to id: String, of conversation: String, _ call: Call) {
+        recordQueues.enter(conversation) { [self] over in
+            var queued = call
+            queued.ended = {
+                call.ended?()
+                over()
+            }
+            let last = queued
+            isEnabled { [self] result in
+                switch result {
+                case .success(true): change(id, of: conversation, by: .react(reacting), last)
+                case .success(false): refuse(conversation, last, .notEnabled)
+                case .failure(let error): finish(last, .failure(error))
+                }
+            }
+        }
+    }
+}
+
+extension MessageRule {
+    /// The reaction that it decides.
+    var reacting: Reacting? { if case .react(let reacting) = self { reacting } else { nil } }
+
+    /// The outcome where nothing changes.
+    fileprivate func outcome(
+        _ message: EncodedMessage, _ seen: SeenMessage, _ written: Written, by user: String?
+    ) -> Outcome {
+        reacting == nil
+            ? .messages([message], at: written, isNew: false)
+            : .reacted(message, own: seen.reactions?.own ?? [], at: written)
+    }
+}
+
+extension MessageChange {
+    /// The outcome, once it is written.
+    /// - Parameter seen: what it was decided on.
+    func outcome(
+        _ message: EncodedMessage, _ seen: SeenMessage, at written: Written, by user: String?
+    ) -> Outcome {
+        guard case .reacted(let reacted) = self else {
+            return .messages([message], at: written, isNew: false)
+        }
+        let reacting = reacted.reacting
+        let own = reacting.keys(of: user ?? reacting.user, after: seen.reactions?.own ?? [])
+        return .reacted(message, own: own, at: written)
+    }
 }
 
 /// The view on which a change of a message is decided: the message, and the caller's role.
@@ -44,6 +94,15 @@ struct SeenMessage: Sendable {
     var isAdmin: Bool
     var seq: Int
     var slot: StoredMessage
+    /// Who reacts to it, where a reaction is to be decided.
+    var reactions: SeenReactions?
+}
+
+/// What is seen of the reactions to a message.
+struct SeenReactions: Sendable {
+    /// The caller's own keys; for the server API, those of the user.
+    var own: [String]
+    var view: ReactionView
 }
 
 extension MessageChange {
@@ -52,14 +111,17 @@ extension MessageChange {
         switch self {
         case .edited: "u"
         case .deleted: "d"
+        case .reacted: "r"
         }
     }
 
-    /// The content that it leaves, as it is stored; nil for a tombstone.
+    /// The content that it leaves, as it is stored; nil for a tombstone. Of a reaction, what the
+    /// message shows of all of them.
     var stored: [UInt8]? {
         switch self {
         case .edited(let content): StoredMessage.stored(content)
         case .deleted: nil
+        case .reacted(let reacted): StoredReactions.text(reacted.shown)
         }
     }
 }

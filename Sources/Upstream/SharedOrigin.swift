@@ -17,7 +17,7 @@ struct OriginCall: Sendable {
 /// An origin on a server that several gateways share. It does what `UpstreamCall` asks. The gateway
 /// decides what a write means, by `Rules` and on a view of the conversation or message; the server
 /// checks that this view still holds (optimistic concurrency).
-protocol SharedOrigin: Upstream {
+protocol SharedOrigin: EnablingOrigin {
     typealias Call = OriginCall
 
     /// How often a write is decided again because another writer was faster.
@@ -43,9 +43,13 @@ protocol SharedOrigin: Upstream {
 
     /// A message with the caller's role in the conversation, if the caller takes part; nil if there
     /// is no such message.
+    /// - Parameter reacting: the reaction that is to be decided, for whose rule it is looked up.
     func look(
-        _ id: String, in conversation: String, _ call: Call,
+        _ id: String, in conversation: String, for reacting: Reacting?, _ call: Call,
         then: @escaping @Sendable (Result<SeenMessage?, RequestError>) -> Void)
+
+    /// Whether the origin is shared with gateways of this version only, as somebody has said.
+    func isEnabled(then: @escaping @Sendable (Result<Bool, RequestError>) -> Void)
 
     /// Writes a message's new value and finishes the call, if what was seen of it still holds.
     func write(
@@ -102,6 +106,8 @@ extension SharedOrigin {
                     return refuse(id, call, refusal)
                 }
                 send(messages, to: id, call)
+            case .message(let message, let id, .react(let reacting)):
+                react(reacting, to: message, of: id, call)
             case .message(let message, let id, let rule):
                 change(message, of: id, by: rule, call)
             case .record(let id, let rule): change(id, by: rule, call)
@@ -120,8 +126,8 @@ extension SharedOrigin {
     }
 
     /// Refuses a call that no conversation would accept; who does not take part gets `not_found`.
-    private func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
-        look("", in: conversation, call) { [self] result in
+    func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
+        look("", in: conversation, for: nil, call) { [self] result in
             finish(call, result.flatMap { _ in .failure(error) })
         }
     }

@@ -16,6 +16,8 @@ package struct StoredMessage: Sendable {
     var id: String
     var author: String
     var content: MessageContent
+    /// What it shows of reactions; nil if nobody ever reacted.
+    var reactions: StoredReactions?
 
     /// The message that the slot at `seq` holds.
     package func encoded(conversation: String, seq: Int) -> EncodedMessage {
@@ -27,7 +29,15 @@ package struct StoredMessage: Sendable {
         return EncodedMessage.encode(
             id: id, conversation: conversation, seq: seq, rev: rev, author: author,
             body: content.body, attachment: content.attachment, metadata: content.metadata,
-            createdAt: createdAt, editedAt: editedAt, deleted: isDeleted, unknown: content.unknown)
+            createdAt: createdAt, editedAt: editedAt, deleted: isDeleted,
+            reactions: reactions?.shown ?? [], contentRev: reactions?.contentRev, unknown: unknown)
+    }
+
+    /// The unknown fields. Of those that an earlier version stored under the names of reactions,
+    /// only where there are none.
+    private var unknown: [JSONMember] {
+        guard reactions != nil else { return content.unknown }
+        return content.unknown.filter { !["reactions", "contentRev"].contains($0.key) }
     }
 
     // MARK: content
@@ -59,6 +69,26 @@ package struct StoredMessage: Sendable {
     /// same one.
     static func hash(_ content: MessageContent) -> [UInt8] {
         Array(Hexadecimal.text(Array(SHA256.hash(content.canonical()).prefix(16))).utf8)
+    }
+}
+
+/// What a message shows of reactions, as an origin on a server stores it.
+struct StoredReactions: Sendable {
+    var shown: [Reaction]
+    /// The rev of the last change that was no reaction.
+    var contentRev: Int
+
+    init?(_ shown: [UInt8], contentRev: Int) {
+        guard let json = try? RawJSON(shown), let shown = [Reaction](json) else { return nil }
+        self.shown = shown
+        self.contentRev = contentRev
+    }
+
+    /// The JSON text of what is shown.
+    static func text(_ shown: [Reaction]) -> [UInt8] {
+        var json = JSONWriter()
+        json.reactions(shown)
+        return json.bytes
     }
 }
 

@@ -10,7 +10,8 @@ extension MessageContent {
     /// The fields of a message object, and the params beside it.
     static let known: Set<String> = [
         "id", "conversation", "seq", "rev", "author", "body", "attachment", "metadata",
-        "createdAt", "editedAt", "deleted", "cached", "trimmed", "ifRev",
+        "createdAt", "editedAt", "deleted", "cached", "trimmed", "ifRev", "reactions",
+        "contentRev",
     ]
 
     /// The content in a body of the server API, or in an element of one.

@@ -11,12 +11,15 @@ package struct EncodedMessage: Sendable, Hashable {
     package var author: String
     package var isDeleted: Bool
     package var createdAt: Timestamp
+    /// The rev of the last change that was no reaction; nil if nobody ever reacted. What a message
+    /// without it has under the names of reactions was stored by an earlier version.
+    package var contentRev: Int?
     /// The message object of `protocol.md` 6, UTF-8, no white space around it.
     package var json: [UInt8]
 
     package init(
         seq: Int, rev: Int, id: String, author: String, isDeleted: Bool, createdAt: Timestamp,
-        json: [UInt8]
+        contentRev: Int? = nil, json: [UInt8]
     ) {
         self.seq = seq
         self.rev = rev
@@ -24,8 +27,12 @@ package struct EncodedMessage: Sendable, Hashable {
         self.author = author
         self.isDeleted = isDeleted
         self.createdAt = createdAt
+        self.contentRev = contentRev
         self.json = json
     }
+
+    /// Whether its newest change was a reaction.
+    package var isReaction: Bool { !isDeleted && contentRev.map { $0 < rev } ?? false }
 }
 
 /// Slot 0 of a conversation: its record, without per-user fields.

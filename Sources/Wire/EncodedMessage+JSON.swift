@@ -4,22 +4,23 @@ import JSON
 /// Converts between a message's parts and the text that is stored and sent. `Chat.Message` defines
 /// the shape; this adds the seq and rev that every stored message has.
 extension EncodedMessage {
-    /// Encodes the message object. A tombstone keeps its place, author and times and nothing else;
+    /// Encodes the message object. `contentRev` as in `EncodedMessage`. A tombstone keeps its place, author and times and nothing else;
     /// its unknown fields were content too.
     package static func encode(
         id: String, conversation: String, seq: Int, rev: Int, author: String, body: String?,
         attachment: RawJSON?, metadata: RawJSON?, createdAt: Timestamp, editedAt: Timestamp?,
-        deleted: Bool, unknown: [JSONMember]
+        deleted: Bool, reactions: [Reaction] = [], contentRev: Int? = nil, unknown: [JSONMember]
     ) -> EncodedMessage {
         let message = Message(
             id: id, conversation: conversation, seq: seq, rev: rev, author: author, body: body,
             attachment: attachment, metadata: metadata ?? .emptyObject, createdAt: createdAt,
-            editedAt: editedAt, unknown: deleted ? [] : unknown)
+            editedAt: editedAt, reactions: reactions,
+            contentRev: contentRev.flatMap { $0 < rev ? $0 : nil }, unknown: deleted ? [] : unknown)
         var json = JSONWriter(capacity: message.estimate)
         (deleted ? message.tombstone : message).write(to: &json)
         return EncodedMessage(
             seq: seq, rev: rev, id: id, author: author, isDeleted: deleted, createdAt: createdAt,
-            json: json.bytes)
+            contentRev: deleted ? nil : contentRev, json: json.bytes)
     }
 
     /// What is left of a message that the log no longer has, as of its insertion.
@@ -47,6 +48,12 @@ extension EncodedMessage {
         try Message(json)
     }
 
+    /// The reactions that it shows; none where an earlier version stored something by that name.
+    /// - Throws: if its text is no message.
+    package func reactions() throws(RecordError) -> [Reaction] {
+        contentRev == nil ? [] : try Message(json).reactions
+    }
+
     /// Its content as the author sent it.
     /// - Throws: if its text is no message.
     package func content() throws(RecordError) -> MessageContent {
@@ -66,6 +73,10 @@ extension Message {
     fileprivate var estimate: Int {
         var size = Self.frame + id.utf8.count + conversation.utf8.count + author.utf8.count
         size += (body?.utf8.count ?? 0) + (attachment?.bytes.count ?? 0) + metadata.bytes.count
+        for reaction in reactions {
+            size += reaction.key.utf8.count + 40
+            for user in reaction.users { size += user.utf8.count + 3 }
+        }
         for member in unknown { size += member.key.utf8.count + member.value.bytes.count + 4 }
         return size
     }

@@ -147,6 +147,27 @@ package struct Fields {
         return text
     }
 
+    /// The key of a reaction.
+    func reactionKey() throws(RequestError) -> String? {
+        guard let value = value("key") else { return nil }
+        guard let text = value.string else {
+            throw refused("key", value, accepted: Identifier.acceptedKey)
+        }
+        guard Identifier.isKey(text) else {
+            throw refused(
+                "key", seen: "a string of \(text.utf8.count) bytes",
+                accepted: Identifier.acceptedKey)
+        }
+        return text
+    }
+
+    func requiredReactionKey() throws(RequestError) -> String {
+        guard let key = try reactionKey() else {
+            throw missing("key", accepted: Identifier.acceptedKey)
+        }
+        return key
+    }
+
     // MARK: Numbers and booleans
 
     func integer(_ name: String, in range: ClosedRange<Int>) throws(RequestError) -> Int? {
@@ -185,6 +206,11 @@ package struct Fields {
         guard let flag = value.bool else {
             throw refused(name, value, accepted: "true or false")
         }
+        return flag
+    }
+
+    func requiredFlag(_ name: String) throws(RequestError) -> Bool {
+        guard let flag = try flag(name) else { throw missing(name, accepted: "true or false") }
         return flag
     }
 

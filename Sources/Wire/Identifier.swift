@@ -6,10 +6,20 @@ package enum Identifier {
     package static let limit = 255
     /// The rule in words, for errors.
     package static let accepted = "1–255 bytes of UTF-8 without control characters"
+    /// The rule for keys in words, for errors.
+    package static let acceptedKey = "1–64 bytes of UTF-8 without control characters"
 
-    /// Whether `text` can be an id. Control characters are those of Unicode's category Cc: below
-    /// U+0020, and U+007F to U+009F.
-    package static func isValid(_ text: String) -> Bool {
+    /// The longest key of a reaction, in bytes of UTF-8.
+    static let keyLimit = 64
+
+    /// Whether `text` can be an id.
+    package static func isValid(_ text: String) -> Bool { isValid(text, upTo: limit) }
+
+    /// Whether `text` can be the key of a reaction.
+    package static func isKey(_ text: String) -> Bool { isValid(text, upTo: keyLimit) }
+
+    /// Control characters are those of Unicode's category Cc: below U+0020, and U+007F to U+009F.
+    private static func isValid(_ text: String, upTo limit: Int) -> Bool {
         let bytes = text.utf8
         guard !bytes.isEmpty, bytes.count <= limit else { return false }
         return bytes.reading { bytes in

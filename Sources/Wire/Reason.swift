@@ -29,6 +29,8 @@ extension RequestError {
         case clientsCreateOff = "clients_create_off"
         case clientsSendOff = "clients_send_off"
         case clientsEditOff = "clients_edit_off"
+        case clientsReactOff = "clients_react_off"
+        case notEnabled = "not_enabled"
         case idNotOwn = "id_not_own"
         case notAuthor = "not_author"
         case authorNotSelf = "author_not_self"
@@ -57,6 +59,9 @@ extension RequestError {
         case limitParticipants = "limit_participants"
         case limitAdmins = "limit_admins"
         case limitConversationsPerUser = "limit_conversations_per_user"
+        case limitReactionKeys = "limit_reaction_keys"
+        case limitReactions = "limit_reactions"
+        case limitReactionsOfUser = "limit_reactions_of_user"
         case limitSubscriptions = "limit_subscriptions"
         case limitInboundFrame = "limit_inbound_frame"
         case limitArray = "limit_array"
@@ -100,16 +105,17 @@ extension RequestError.Reason {
             .badRequest
         case .methodUnknown: .unknownMethod
         case .tokenExpired, .tokenRefused, .keyNeeded, .passwordNeeded: .unauthorized
-        case .clientsCreateOff, .clientsSendOff, .clientsEditOff, .idNotOwn, .notAuthor,
-            .authorNotSelf, .notAdmin, .serverOnly, .tokenOfAnother, .webOriginRefused,
-            .hostRefused, .conversationIDOfOthers:
+        case .clientsCreateOff, .clientsSendOff, .clientsEditOff, .clientsReactOff, .notEnabled,
+            .idNotOwn, .notAuthor, .authorNotSelf, .notAdmin, .serverOnly, .tokenOfAnother,
+            .webOriginRefused, .hostRefused, .conversationIDOfOthers:
             .forbidden
         case .conversationNotFound, .messageNotFound, .pathNotFound, .draftUnknown: .notFound
         case .revChanged, .messageDeleted, .messageIDTaken, .conversationIDTaken, .changeUnknown,
             .underRepair:
             .conflict
         case .limitMessage, .limitRecord, .limitUnknownFields, .limitParticipants, .limitAdmins,
-            .limitConversationsPerUser, .limitSubscriptions, .limitInboundFrame, .limitArray,
+            .limitConversationsPerUser, .limitReactionKeys, .limitReactions,
+            .limitReactionsOfUser, .limitSubscriptions, .limitInboundFrame, .limitArray,
             .limitRuns, .limitBody:
             .tooLarge
         case .limitRequestsPerSecond, .limitHTTPConnections, .limitEventStreams: .rateLimited
@@ -136,12 +142,14 @@ extension RequestError.Reason {
             .valueUnstorable, .requestIDInUse, .alreadyConnected, .notParticipant, .userNeeded,
             .httpMethodNotAllowed, .upgradeNeeded, .headTooLong, .methodUnknown, .tokenRefused,
             .keyNeeded, .passwordNeeded, .clientsCreateOff, .clientsSendOff, .clientsEditOff,
-            .idNotOwn, .notAuthor, .authorNotSelf, .notAdmin, .serverOnly, .tokenOfAnother,
+            .clientsReactOff, .notEnabled, .idNotOwn, .notAuthor, .authorNotSelf, .notAdmin,
+            .serverOnly, .tokenOfAnother,
             .webOriginRefused, .hostRefused, .conversationIDOfOthers, .conversationNotFound,
             .messageNotFound, .pathNotFound, .draftUnknown, .revChanged, .messageDeleted,
             .messageIDTaken, .conversationIDTaken, .changeUnknown, .limitMessage, .limitRecord,
             .limitUnknownFields, .limitParticipants, .limitAdmins, .limitConversationsPerUser,
-            .limitSubscriptions, .limitInboundFrame, .limitArray, .limitRuns, .limitBody,
+            .limitReactionKeys, .limitReactions, .limitReactionsOfUser, .limitSubscriptions,
+            .limitInboundFrame, .limitArray, .limitRuns, .limitBody,
             .storedUnreadable, .internalFault:
             .never
         }

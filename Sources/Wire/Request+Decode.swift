@@ -9,6 +9,8 @@ extension Request {
     static let defaultLimit = 100
     /// How many users one call may name.
     static let users = 1...1000
+    /// How many seqs one `fetchOwnReactions` may span.
+    static let ownReactions = 1000
 
     // One table, one case a method; a method without its row is no program.
     static func decode(_ method: Method, _ params: Fields) throws(RequestError) -> Request {
@@ -69,6 +71,17 @@ extension Request {
             return .deleteMessage(
                 conversation: try params.conversation(), id: try params.requiredID("id"),
                 ifRev: try params.ifRev())
+        case .react:
+            return .react(
+                conversation: try params.conversation(), id: try params.requiredID("id"),
+                key: try params.requiredReactionKey(), on: try params.requiredFlag("on"),
+                user: try params.id("user"))
+        case .fetchReactions:
+            return .fetchReactions(
+                conversation: try params.conversation(), id: try params.requiredID("id"),
+                try params.reactions())
+        case .fetchOwnReactions:
+            return try params.ownReactions()
         case .updateConversation:
             return .updateConversation(
                 conversation: try params.conversation(),
@@ -117,6 +130,28 @@ extension Fields {
                 "around", seen: "given with before or after", accepted: "one or the other")
         }
         return page
+    }
+
+    fileprivate func reactions() throws(RequestError) -> ReactionsRequest {
+        let cursor = try string("cursor")
+        let after = cursor.map { Int($0) ?? -1 } ?? 0
+        guard after >= 0 else {
+            throw RequestError(
+                .cursorInvalid, "params.cursor: not a cursor (accepted: an answer's `next`)")
+        }
+        return ReactionsRequest(key: try reactionKey(), limit: try limit(), after: after)
+    }
+
+    fileprivate func ownReactions() throws(RequestError) -> Request {
+        let after = try requiredInteger("after", in: 0...Self.largest)
+        let before = try requiredInteger("before", in: 0...Self.largest)
+        guard before - after <= Request.ownReactions + 1 else {
+            throw refused(
+                "before", seen: "\(before), with after \(after)",
+                accepted: "at most \(Request.ownReactions) seqs between after and before")
+        }
+        return .fetchOwnReactions(
+            conversation: try conversation(), after: after, before: before)
     }
 
     fileprivate func participants() throws(RequestError) -> ParticipantsRequest {

@@ -5,7 +5,7 @@ extension Request {
         package var method: Method
         /// As `Row` has it.
         package var conversation: String?
-        /// The id of the message that it sends, edits or deletes.
+        /// The id of the message that it sends, edits, deletes or reacts to.
         package var message: String?
 
         fileprivate init(_ method: Method, in conversation: String?, message: String?) {
@@ -16,7 +16,7 @@ extension Request {
 
         /// That of params that are not decoded, and may be such that no request can be.
         init(_ method: Method, _ params: Fields) {
-            let isOfMessage = [.sendMessage, .editMessage, .deleteMessage].contains(method)
+            let isOfMessage = [.sendMessage, .editMessage, .deleteMessage, .react].contains(method)
             let isOfNone = [
                 .connect, .refresh, .subscribeConversations, .unsubscribeConversations,
                 .fetchConversations, .createConversation,

@@ -30,7 +30,7 @@ extension Request {
         package var limit: Int
         /// The client's claim of what it holds.
         package var have: Have?
-        /// The id of the message that it sends, edits or deletes.
+        /// The id of the message that it sends, edits, deletes or reacts to.
         package var message: String?
         /// Whether the answer says how a conversation is, so that `atLeast` may name a change that
         /// it must not miss.
@@ -78,6 +78,10 @@ extension Request {
             Row(.editMessage, .write, in: id, message: message)
         case .deleteMessage(let id, let message, _):
             Row(.deleteMessage, .write, in: id, message: message)
+        case .react(let id, let message, _, _, _): Row(.react, .write, in: id, message: message)
+        case .fetchReactions(let id, _, let page):
+            Row(.fetchReactions, .read, in: id, limit: page.limit)
+        case .fetchOwnReactions(let id, _, _): Row(.fetchOwnReactions, .read, in: id)
         case .createConversation: Row(.createConversation, .write)
         case .updateConversation(let id, _): Row(.updateConversation, .write, in: id)
         case .deleteConversation(let id): Row(.deleteConversation, .write, in: id)

@@ -65,7 +65,7 @@ package struct MessageEdit: Sendable, Hashable {
     package var body: String??
     package var metadata: RawJSON?
     package var unknownFields: UnknownFields
-    /// A precondition: the message has this `rev`.
+    /// A precondition: the message has this `rev`, or only reactions came after it.
     package var ifRev: Int?
 
     package init(
@@ -115,6 +115,21 @@ package struct ParticipantsRequest: Sendable, Hashable {
     }
 }
 
+/// A request for the reactions to one message, oldest first.
+package struct ReactionsRequest: Sendable, Hashable {
+    /// The key; nil for all.
+    package var key: String?
+    package var limit: Int
+    /// The rev of the last reaction of the page before; 0 for the first page.
+    package var after: Int
+
+    package init(key: String? = nil, limit: Int = 100, after: Int = 0) {
+        self.key = key
+        self.limit = limit
+        self.after = after
+    }
+}
+
 /// A user's typing state.
 public enum TypingState: String, Sendable, Hashable, CaseIterable { case begin, pause, finished }
 
@@ -136,6 +151,10 @@ package enum Request: Sendable, Hashable {
     case sendMessage(conversation: String, MessageContent)
     case editMessage(conversation: String, id: String, MessageEdit)
     case deleteMessage(conversation: String, id: String, ifRev: Int? = nil)
+    /// `user`: whose reaction an admin takes back; nil: one's own.
+    case react(conversation: String, id: String, key: String, on: Bool, user: String? = nil)
+    case fetchReactions(conversation: String, id: String, ReactionsRequest)
+    case fetchOwnReactions(conversation: String, after: Int, before: Int)
     case createConversation(id: String?, ConversationFields, distinct: Bool)
     case updateConversation(conversation: String, ConversationFields)
     case addParticipants(conversation: String, users: [String])

@@ -63,7 +63,9 @@ import Testing
 
     @Test func changesAreFoundByTheirIndex() throws {
         let rows = try Rows(connection)
-        let changes = connection.statements.filter { $0.contains("rev > ?") }
+        let changes = connection.statements.filter {
+            $0.contains("rev > ?") && !$0.contains("FROM reaction")
+        }
         let trees = ["USING COVERING INDEX message_rev (", "place_by_rev USING PRIMARY KEY ("]
         for sql in changes where sql.contains("UNION ALL") {
             let plan = try plan(of: sql)

@@ -51,9 +51,10 @@ import Testing
         try connection.execute(
             """
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
-            INSERT INTO message SELECT 1, i, i, 'm' || i, 'a', 0, 0, NULL, '{}', NULL, i FROM n;
+            INSERT INTO message SELECT 1, i, i, 'm' || i, 'a', 0, 0, NULL, '{}', NULL, i, NULL FROM n;
             INSERT INTO place_by_id SELECT cid, id, seq FROM message;
             INSERT INTO place_by_rev SELECT cid, rev, seq FROM message;
+            INSERT INTO reaction SELECT cid, 1, 'u' || seq, 'k', seq, 0 FROM message;
             UPDATE state SET messages = 1200;
             INSERT INTO incarnation VALUES (1, 1, 'm');
             INSERT INTO coverage VALUES (1, 1, 5, 1);
@@ -63,9 +64,11 @@ import Testing
         repeat {
             left.append(try ConversationRows(connection).list().messages)
         } while try purge.step()
-        // The places by id and by rev are three pieces each.
-        #expect(left == [1200, 700, 200] + [Int](repeating: 0, count: 2 + 2 * 3))
-        for table in ["message", "place_by_id", "place_by_rev", "incarnation", "coverage"] {
+        // The places by id and by rev, and the reactions, are three pieces each.
+        #expect(left == [1200, 700, 200] + [Int](repeating: 0, count: 2 + 3 * 3))
+        for table in [
+            "message", "place_by_id", "place_by_rev", "reaction", "incarnation", "coverage",
+        ] {
             #expect(try count(table) == 0, "\(table)")
         }
         #expect(try count("member") == 1, "the list still says that it is gone")

@@ -114,6 +114,9 @@ import Testing
         do { _ = try scratch.store() }
         try Connection(path: scratch.file(), access: .readWrite).execute(
             """
+            DROP INDEX message_reacted;
+            DROP TABLE reaction;
+            ALTER TABLE message DROP COLUMN content_rev;
             DROP INDEX conversation_by_creator;
             DROP VIEW log;
             DROP TABLE tail;
@@ -139,7 +142,7 @@ import Testing
     @Test func aMigrationIsSaid() throws {
         try makeOld()
         let migration = try #require(try scratch.store().migration)
-        #expect(migration == (from: 7, to: 9))
+        #expect(migration == (from: 7, to: 10))
         #expect(try scratch.store().migration == nil)
     }
 

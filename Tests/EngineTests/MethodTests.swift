@@ -14,6 +14,9 @@ import Wire
         case .refresh: #""token":"ann 100""#
         case .editMessage: #""conversation":"c1","id":"none","body":"b""#
         case .deleteMessage: #""conversation":"c1","id":"none""#
+        case .react: #""conversation":"c1","id":"none","key":"+1","on":true"#
+        case .fetchReactions: #""conversation":"c1","id":"none""#
+        case .fetchOwnReactions: #""conversation":"c1","after":0,"before":9"#
         case .sendMessage: #""conversation":"c1","body":"b""#
         case .markRead: #""conversation":"c1","seq":1"#
         case .typing: #""conversation":"c1","state":"begin""#

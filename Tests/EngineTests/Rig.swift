@@ -270,7 +270,9 @@ extension Rig: TurnEffects {
             }
         case .publish(let event):
             engine.feed(CollectionOfOne(event), at: now)
-        case .ask, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch,
+        case .ask(let query, let token):
+            engine.fetched(token, generation: 0, origin.answer(query), at: now)
+        case .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch,
             .disconnect:
             preconditionFailure("a question for a log that lives elsewhere")
         }

@@ -27,6 +27,7 @@ import Testing
         ("limits.inbound_frame", nil), ("limits.message", nil), ("limits.record", "32KiB"),
         ("limits.unknown_fields", "100"), ("limits.participants", "10000"),
         ("limits.admins", "100"), ("limits.conversations_per_user", "10000"),
+        ("limits.reaction_keys", "32"), ("limits.reactions", "100000"), ("clients.react", "yes"),
         ("limits.reply", "1MiB"), ("limits.bytes_per_second", "4MiB"),
         ("clients.create", "null"), ("clients.send", "yes"), ("clients.edit", "yes"),
         ("limits.outbox_soft", nil), ("limits.outbox_hard", nil),

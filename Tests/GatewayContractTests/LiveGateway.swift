@@ -75,6 +75,10 @@ struct GatewayTrait: SuiteTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         let process = try GatewayProcess(settings: settings)
+        if GatewayProcess.isMirror {
+            let run = try CommandRun(["enable", "1.2"] + process.flags)
+            #expect(run.status == 0, "\(run.output)")
+        }
         let gateway = LiveGateway(port: process.port, internalPort: process.internalPort)
         try await LiveGateway.$current.withValue(gateway) { try await function() }
         #expect(

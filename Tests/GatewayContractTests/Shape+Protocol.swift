@@ -21,14 +21,22 @@ extension Shape {
         "oldest": .shape(Shape(["id": .id, "seq": .integer(from: 1)])),
     ])
 
-    static let message = Shape([
-        "id": .id, "conversation": .id, "seq": .integer(from: 1), "rev": .integer(from: 1),
-        "author": .id, "body": .orNull(.string), "attachment": .any, "metadata": .object,
-        "createdAt": .moment, "editedAt": .orNull(.moment), "deleted": .exactly(false),
+    static let message = Shape(
+        [
+            "id": .id, "conversation": .id, "seq": .integer(from: 1), "rev": .integer(from: 1),
+            "author": .id, "body": .orNull(.string), "attachment": .any, "metadata": .object,
+            "createdAt": .moment, "editedAt": .orNull(.moment), "deleted": .exactly(false),
+        ],
+        optional: ["reactions": .array(.shape(reaction)), "contentRev": .integer(from: 1)])
+
+    static let reaction = Shape([
+        "key": .string, "count": .integer(from: 1), "users": .array(.id),
     ])
 
-    static let tombstone = message.without("body", "attachment", "metadata")
-        .with(["deleted": .exactly(true)])
+    static let tombstone = message.without(
+        "body", "attachment", "metadata", "reactions", "contentRev"
+    )
+    .with(["deleted": .exactly(true)])
 
     /// Slot 0 of a conversation of at most 100.
     static let record = Shape([

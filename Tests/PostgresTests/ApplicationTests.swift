@@ -79,7 +79,8 @@ struct Sentence: Sendable, CustomTestStringConvertible {
             select p.proname, n, a.name, string_agg(format('%s::%s',
                 case when k = n then 'null' when t = 'text'::regtype then quote_literal('c')
                   when t = 'jsonb'::regtype then quote_literal('{}')
-                  when t = 'text[]'::regtype then quote_literal('{}') else '0' end,
+                  when t = 'text[]'::regtype then quote_literal('{}')
+                  when t = 'boolean'::regtype then 'true' else '0' end,
                 t::regtype), ', ' order by k)
             from pg_proc p, generate_series(1, p.pronargs) n,
               unnest(p.proargtypes::oid[]) with ordinality as args(t, k),
@@ -87,10 +88,11 @@ struct Sentence: Sendable, CustomTestStringConvertible {
             where p.pronamespace = 'gapless'::regnamespace and p.proname = any (array[
               'put_conversation', 'delete_conversation', 'add_participants',
               'remove_participants', 'post_message', 'edit_message', 'delete_message', 'mark_read',
+              'react',
               'messages', 'head'])
             group by p.oid, p.proname, n, a.name order by 1, 2
             """)
-        #expect(functions.count == 21)
+        #expect(functions.count == 26)
         for row in functions {
             let (function, argument) = (row[0] ?? "", row[2] ?? "")
             try session.run(

@@ -67,6 +67,7 @@ enum Conformance {
     ) throws -> Subject {
         let model = try embedded(directory)
         try redis.waitUntilOnline()
+        try redis.enable()
         for conversation in random.conversations { try redis.subscribe(conversation) }
         for step in 1...250 {
             let caller = random.caller()

@@ -75,7 +75,13 @@ struct RandomOperations {
             let body: String?? = chance(80) ? .some(chance(90) ? "e\(number(1...2))" : nil) : .none
             let edit = MessageEdit(body: body, metadata: metadata(), unknown: members())
             return .edit(conversation: id, id: message(), edit)
-        case ...60: return .delete(conversation: id, id: message())
+        case ...56: return .delete(conversation: id, id: message())
+        case ...62:
+            let key = ["+1", "é", "e\u{301}", "ha ha"][number(0...3)]
+            let other = chance(20) ? user() : nil
+            return .react(
+                conversation: id, id: message(),
+                ReactionCall(key: key, isOn: chance(65), user: caller == .server ? user() : other))
         case ...66: return .put(id: id, fields())
         case ...70: return .update(conversation: id, fields())
         case ...75:
@@ -114,6 +120,14 @@ struct RandomOperations {
                 PageRequest(
                     before: anchor(40), after: anchor(40), around: anchor(15),
                     limit: number(1...6), order: chance(50) ? .desc : .asc))
+        case ...55:
+            return .reactions(
+                conversation: id, message: message(),
+                ReactionsRequest(
+                    key: chance(50) ? "+1" : nil, limit: number(1...3), after: number(0...20)),
+                for: user())
+        case ...60:
+            return .ownReactions(conversation: id, after: 0, before: number(1...20), of: user())
         case ...75:
             return .changes(
                 conversation: id, since: number(0...20), mark: chance(10) ? "00" : nil,

@@ -15,6 +15,7 @@ import Wire
             let redis = Redis(try server.options { $0.prefix = "r\(number):" })
             let subject = Subject(redis)
             try subject.waitUntilOnline()
+            try subject.enable()
             #expect(rule.faults(of: subject) == [])
         }
     }
@@ -24,6 +25,7 @@ import Wire
             let options = PostgresOptions(url: try PostgresProcess.sharedDatabase())
             let subject = Subject(PostgresUpstream(options))
             try subject.waitUntilOnline()
+            try subject.enable()
             #expect(rule.faults(of: subject) == [])
         }
     }

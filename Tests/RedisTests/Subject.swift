@@ -55,6 +55,19 @@ final class Subject: Sendable {
         return (try result.get(), generation)
     }
 
+    /// Only gateways of this version share the origin, if it is on a server.
+    func enable() throws {
+        guard let origin = upstream as? any EnablingOrigin else { return }
+        let answered = DispatchSemaphore(value: 0)
+        let isDone = Mutex(false)
+        origin.enable { result in
+            isDone.withLock { $0 = (try? result.get()) != nil }
+            answered.signal()
+        }
+        answered.wait()
+        guard isDone.withLock({ $0 }) else { throw TestFailure("the origin is not enabled") }
+    }
+
     // MARK: short forms
 
     func conversation(_ id: String = "c1", of users: [String] = ["alice", "bob"]) throws {

@@ -15,6 +15,7 @@ enum Transcript {
         case .failure(let error): refusal(error)
         case .success(.messages(let messages, _, let isNew)):
             "messages \(messages.map(line)) new \(isNew)"
+        case .success(.reacted(let message, let own, _)): "reacted \(line(message)) own \(own)"
         case .success(.conversation(let view, let isNew)): "\(line(view)) new \(isNew)"
         case .success(.read(let reader)): line(reader)
         case .success(.removed(let people)): "removed, of \(people)"
@@ -45,6 +46,10 @@ enum Transcript {
             "heads \(heads.map { "\(name($0.key.text)) \(line($0.value))" }.sorted())"
         case .success(.participants(let list)):
             "participants \(list.participants.map(participant)) of \(list.total)"
+        case .success(.reactions(let list)):
+            "reactions \(list.entries.map { "\($0.user) \($0.key) \($0.rev)" }) of \(list.total)"
+                + " more \(list.hasMore)"
+        case .success(.ownReactions(let own)): "own \(own.map { "\($0.seq) \($0.keys)" })"
         }
     }
 
@@ -84,7 +89,8 @@ enum Transcript {
             && message.author == read.author && message.isDeleted == read.isDeleted
         return "\(message.seq)@\(message.rev) \(name(message.id)) by \(message.author)"
             + " \(String(decoding: content.canonical(), as: UTF8.self))"
-            + " edited \(read.editedAt != nil) deleted \(message.isDeleted) sound \(isSound)"
+            + " \(read.reactions.map { "\($0.key) \($0.count) \($0.users)" })"
+            + " of \(read.contentRev ?? read.rev ?? 0) edited \(read.editedAt != nil) deleted \(message.isDeleted) sound \(isSound)"
     }
 
     private static func line(_ head: Head) -> String {

@@ -32,6 +32,8 @@ package struct RuleCase: Sendable, CustomStringConvertible {
         case conflict(@Sendable (JSONObject) -> Bool)
         /// Answered with the message for which this holds, as JSON.
         case message(@Sendable (JSONObject) -> Bool)
+        /// Answered with the message for which this holds, and with one's own keys.
+        case reacted([String], @Sendable (JSONObject) -> Bool)
         /// Answered with the conversation for which this holds.
         case conversation(@Sendable (ConversationView) -> Bool)
     }
@@ -104,6 +106,10 @@ extension RuleCase.Expectation {
                 return "no message"
             }
             return holds(object) ? nil : String(decoding: object.bytes, as: UTF8.self)
+        case (.reacted(let keys, let holds), .success(.reacted(let message, let own, _))):
+            guard let object = try? JSONObject(message.json) else { return "no message" }
+            guard own == keys else { return "own: \(own)" }
+            return holds(object) ? nil : String(decoding: object.bytes, as: UTF8.self)
         case (.conversation(let holds), .success(.conversation(let view, _))):
             return holds(view) ? nil : "\(view.record)"
         case (_, .success(let outcome)): return "done: \(outcome)"
@@ -133,6 +139,12 @@ extension Operation {
 
     static func edit(_ id: String, _ body: String, ifRev: Int? = nil) -> Operation {
         .edit(conversation: "c1", id: id, MessageEdit(body: body, ifRev: ifRev))
+    }
+
+    static func react(
+        _ key: String, _ isOn: Bool = true, of user: String? = nil, to id: String = "m1"
+    ) -> Operation {
+        .react(conversation: "c1", id: id, ReactionCall(key: key, isOn: isOn, user: user))
     }
 
     static func delete(

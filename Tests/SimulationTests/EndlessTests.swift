@@ -31,7 +31,7 @@ import Testing
             for kind in Trial.Kind.allCases {
                 let trial = Trial(
                     kind, seed: UInt64(seed), steps: 40 + seed % 80, isPaced: seed % 2 == 0,
-                    isRinging: kind == .replica && seed % 4 > 1)
+                    isRinging: kind == .replica && seed % 4 > 1, reacts: true)
                 tally.steps += trial.steps
                 tally.worlds[kind, default: 0] += 1
                 let failure = trial.failure { counts in

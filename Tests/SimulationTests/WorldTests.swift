@@ -17,7 +17,8 @@ import Testing
         for seed in start..<min(start + Self.share, Setting.first + Setting.seeds) {
             for isPaced in seed.isMultiple(of: 2) ? [false, true] : [false] {
                 let trial = Trial(
-                    kind, seed: UInt64(seed), steps: 40 + seed % 40, isPaced: isPaced)
+                    kind, seed: UInt64(seed), steps: 40 + seed % 40, isPaced: isPaced,
+                    reacts: true)
                 if let failure = trial.failure() { Issue.record("\(failure)") }
             }
         }
@@ -31,7 +32,7 @@ import Testing
         where seed.isMultiple(of: 2) {
             let trial = Trial(
                 .replica, seed: UInt64(seed), steps: 40 + seed % 40,
-                isPaced: seed.isMultiple(of: 4), isRinging: true)
+                isPaced: seed.isMultiple(of: 4), isRinging: true, reacts: true)
             if let failure = trial.failure() { Issue.record("\(failure)") }
         }
     }
@@ -157,7 +158,7 @@ import Testing
         let seed = try #require(Setting.seed)
         let trial = Trial(
             Setting.kind, seed: UInt64(seed), steps: Setting.steps, without: Setting.without,
-            isPaced: Setting.isPaced, isRinging: Setting.isRinging)
+            isPaced: Setting.isPaced, isRinging: Setting.isRinging, reacts: Setting.reacts)
         if let violation = trial.violation(trace: { print($0) }) { Issue.record("\(violation)") }
     }
 

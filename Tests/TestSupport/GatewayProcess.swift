@@ -68,6 +68,11 @@ package final class GatewayProcess {
         if starts { try start() }
     }
 
+    /// Its settings on a command line.
+    package var flags: [String] {
+        settings.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0.key)=\($0.value)"] }
+    }
+
     /// Starts a gateway that has one core, whose loop commits by itself.
     package static let onOneCore = ["taskset", "--cpu-list", "0"]
 
@@ -81,9 +86,6 @@ package final class GatewayProcess {
     /// - Throws: `TestFailure` where it ends, or is not ready in time.
     package func start(waits: Bool = true) throws {
         precondition(!isRunning, "the gateway runs already")
-        let flags = settings.sorted { $0.key < $1.key }.flatMap {
-            ["--set", "\($0.key)=\($0.value)"]
-        }
         let more = file.map { ["--config", $0.path] } ?? []
         let words = try launcher + [program ?? Self.binary(), "serve"] + more + flags
         // Looks a command up where the shell would.

@@ -112,6 +112,8 @@ import Wire
         case .failure(let error): "\(error)"
         case .success(.messages(let messages, _, let isNew)):
             "\(isNew) " + messages.map { String(decoding: $0.json, as: UTF8.self) }.joined()
+        case .success(.reacted(let message, let own, _)):
+            "\(own) " + String(decoding: message.json, as: UTF8.self)
         case .success(.conversation(let view, let isNew)):
             "\(isNew) \(view.record) \(view.head.seq) \(view.head.rev) \(view.reader as Any)"
         case .success(.read(let reader)): "\(reader)"

@@ -10,6 +10,9 @@ import Wire
 @Suite struct OldFileTests {
     /// The file as the seventh version had it. Nothing in it was left to a tail.
     private static let back = """
+        DROP INDEX message_reacted;
+        DROP TABLE reaction;
+        ALTER TABLE message DROP COLUMN content_rev;
         DROP INDEX conversation_by_creator;
         DROP VIEW log;
         DROP TABLE tail;

@@ -206,7 +206,7 @@ extension Outcome {
     var isNew: Bool {
         switch self {
         case .messages(_, _, let isNew), .conversation(_, let isNew): isNew
-        case .read, .removed, .done: false
+        case .reacted, .read, .removed, .done: false
         }
     }
 }

@@ -73,6 +73,9 @@ extension Method {
         case .sendMessage: #"{\#(one),"body":"hello"}"#
         case .editMessage: #"{\#(one),"id":"m1","body":"hi"}"#
         case .deleteMessage: #"{\#(one),"id":"m1"}"#
+        case .react: #"{\#(one),"id":"m1","key":"+1","on":true}"#
+        case .fetchReactions: #"{\#(one),"id":"m1","limit":5}"#
+        case .fetchOwnReactions: #"{\#(one),"after":0,"before":9}"#
         case .updateConversation: #"{\#(one),"title":"t"}"#
         case .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
             #"{\#(one),"users":["ben"]}"#

@@ -1,5 +1,5 @@
 #!lua
--- include arguments publishing permitted whole writing trimming
+-- include arguments publishing permitted whole writing reacting dropping trimming
 -- Arguments: caller (empty: the server API), the messages to retain, how long ids of trimmed
 -- ones stay (ms), then for each message its id, whether the author gave it, author, hash, mark
 -- and content. All is decided before the first one is written.

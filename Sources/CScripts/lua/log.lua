@@ -1,4 +1,4 @@
--- A conversation's log is nine keys in one hash slot:
+-- A conversation's log is ten keys in one hash slot:
 -- - `meta` (hash): the head without its mark, and slot 0 without the participants. `last` is the
 --   seq of the newest message that is not deleted, `activity` the earliest time that a new message
 --   may have, `record` the rev of slot 0, `base` the last rev without a mark, `places` how many
@@ -19,6 +19,10 @@
 --   rev and time at which it was sent, hash and author as in `ids`; a tab and the seq → id; two
 --   tabs and the seq → the rev at which a message was sent that has changed since and is not
 --   trimmed. `known` of `meta` is the first seq of these.
+-- - `reactions` (sorted set, all of one score): two entries for each reaction to a message, by its
+--   slot with 16 digits: `k`, key, rev and time (ms) at which it began, user, with tabs between
+--   them; `u`, the user with a length before, rev, time, key. `reactions` of `meta` counts those of
+--   messages that are not deleted. What a message shows of them stands before its content.
 --
 -- A key can be lost by itself: evicted, deleted, restored from elsewhere. So each key but `marks`
 -- holds the `tag` of its log, under a name that no id can have, and `seal` of `meta` says what the
@@ -26,7 +30,7 @@
 -- `members`, `deleted`, `trimmed` and, at least, `reads`. The sizes of `messages`, `changes`,
 -- `ids` and `marks` follow from the head. Every script checks this (`judging`).
 -- include kinds
-local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED = unpack(KEYS)
+local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED, REACTIONS = unpack(KEYS)
 -- The first key of another type. Without its head the log is gone, whatever the rest is.
 local function mistyped()
   for at, kind in ipairs(kinds) do
@@ -43,11 +47,12 @@ local fields = {'seq', 'rev', 'floor', 'activity', 'last', 'record', 'base'}
 local opened
 local function open()
   if opened then return opened end
-  local found = redis.call('HMGET', META, 'epoch', 'tag', 'seal', unpack(fields))
+  local found = redis.call('HMGET', META, 'epoch', 'tag', 'seal', 'reactions', unpack(fields))
   if not found[1] then return nil end
   local log = {epoch = found[1], tag = found[2], seal = found[3], isHeadless = false}
+  log.reactions = tonumber(found[4]) or 0
   for at, field in ipairs(fields) do
-    local value = tonumber(found[at + 3])
+    local value = tonumber(found[at + 4])
     log[field], log.isHeadless = value or 0, log.isHeadless or not value
   end
   opened = log

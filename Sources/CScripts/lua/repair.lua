@@ -1,5 +1,5 @@
 #!lua
--- include arguments permitted kinds retyping log typing judging writing
+-- include arguments permitted kinds retyping log typing judging writing reacting
 -- Arguments: the step, the new epoch, which also identifies the repair, marks; for `part` the
 -- first and last seq. After the log's keys one more, for the old `ids`.
 --
@@ -9,7 +9,7 @@
 -- first message that is left, the floor rises.
 -- - `end` gives the log its new epoch, and replies with its head.
 local epoch, marks = take(2)
-local KEPT = KEYS[10]
+local KEPT = KEYS[11]
 local log = open()
 if not log and isHeadRetyped then
   log = {epoch = epoch, seq = 0, rev = 0, isHeadless = true}
@@ -53,6 +53,11 @@ local function begin()
     log.seq, log.rev, log.floor = high, rev, low or high + 1
     log.activity, log.record = activity, 0
   end
+  -- Without what counts them, or without some of them, none can be believed.
+  if part == REACTIONS or log.isHeadless then
+    redis.call('UNLINK', REACTIONS)
+    redis.call('HDEL', META, 'reactions')
+  end
   -- A repair that ended half-way has kept them already.
   local isKept = redis.call('HEXISTS', META, 'repair') == 1
   redis.call('UNLINK', isKept and IDS or KEPT)
@@ -67,6 +72,7 @@ end
 
 local function part(from, to)
   from, to = tonumber(from), tonumber(to)
+  local hasReactions = redis.call('HEXISTS', META, 'reactions') == 1
   for slot = from, to do
     local name = int(slot)
     local value = redis.call('HGET', MESSAGES, name)
@@ -88,6 +94,11 @@ local function part(from, to)
         redis.call('HSET', MESSAGES, name, value)
       else
         redis.call('ZADD', CHANGES, rev, name)
+        local shown, _, content = parts(value)
+        if shown and not hasReactions then
+          value = value:match('^%d+\t%d+\t%d*\t%d\t[^\t]*\t[^\t]*\t') .. content
+          redis.call('HSET', MESSAGES, name, value)
+        end
       end
       local known = redis.call('HGET', KEPT, id)
       if not known or known:match('^%d+') ~= name then

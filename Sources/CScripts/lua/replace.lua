@@ -1,7 +1,8 @@
 #!lua
--- include arguments publishing permitted whole writing
--- Arguments: id; epoch, rev of the record and rev of the message that were decided on; `u` or
--- `d`, mark, author, content.
+-- include arguments publishing permitted whole writing reacting dropping
+-- Arguments: id; epoch, rev of the record and rev of the message that were decided on; `u`, `d` or
+-- `r`, mark, author, content. For `r` the content is what the message shows of reactions; behind
+-- it are whose reaction, its key, and whether it begins.
 local id, epoch, record, seen, kind, mark, author, content = take(8)
 local log = open()
 if not log or log.epoch ~= epoch or int(log.record) ~= record then return {'stale'} end
@@ -17,11 +18,18 @@ end
 local after = newest(log)
 advance(log, slot, mark)
 local place, isDeleted = tonumber(slot), '0'
+local shown, contentRev, body = parts(value)
 if kind == 'u' then
   edited = int(math.max(now(), tonumber(created)))
+  if shown then content = table.concat({shown, int(log.rev), content}, '\t') end
+elseif kind == 'r' then
+  content = table.concat({content, contentRev or seen, body}, '\t')
+  local user, key, isOn = take(3)
+  react(log, slot, user, key, isOn == '1', now())
 else
   isDeleted = '1'
   redis.call('ZADD', DELETED, slot, slot)
+  dropReactions(log, placed(slot), placed(slot + 1))
   if log.last == place then
     -- From the newest slot that is not deleted on, tombstones are as many as slots.
     local low, high = math.max(log.floor, 1) - 1, place - 1
@@ -39,6 +47,6 @@ redis.call('HSET', MESSAGES, slot, value)
 save(log)
 seal(log)
 local event =
-  addParts({}, 'messages', log.epoch, log.floor, log.seq, kind, slot, mark, value)
+  addParts({}, 'messages', log.epoch, log.floor, log.seq, kind == 'd' and 'd' or 'u', slot, mark, value)
 publish(event, '', after)
 return {'done', head(log), 0, {{place, value}}}

@@ -107,7 +107,7 @@ begin
   if content_hash(merged_content) = content_hash(m.content) then
     return message_object(m);
   end if;
-  if if_rev is not null and if_rev <> m.rev then
+  if if_rev is not null and not if_rev between coalesce(m.content_rev, m.rev) and m.rev then
     perform refuse('PG409', format(
         'ifRev: %s, but the message has rev %s', if_rev, m.rev),
       jsonb_build_object('message', jsonb_build_object('seq', m.seq, 'rev', m.rev)));
@@ -135,6 +135,91 @@ begin
   m := existing_message(c, wanted_id);
   if not m.deleted then m := replace_message(c, m, null); end if;
   return message_object(m);
+end
+$$;
+
+-- A participant reacts to a message with a key, or takes that back; answers with the message.
+create or replace function {schema}.react(
+  conversation text, reactor text, id text, key text, is_on boolean)
+  returns jsonb language plpgsql {volatile} as $$
+declare
+  wanted text collate "C" := conversation;
+  who text collate "C" := reactor;
+  wanted_id text collate "C" := id;
+  wanted_key text collate "C" := key;
+  c conversations;
+  m messages;
+  keys json;
+  shown jsonb;
+  present jsonb;
+  place integer;
+  next_one text;
+begin
+  perform check_id('conversation', wanted);
+  perform check_id('reactor', who);
+  perform check_id('id', wanted_id);
+  perform check_id('key', wanted_key);
+  if octet_length(wanted_key) > 64 then
+    perform refuse('PG400', format(
+      'key: a string of %s bytes (accepted: 1-64 bytes of UTF-8 without control characters)',
+      octet_length(wanted_key)), null);
+  elsif is_on is null then
+    perform refuse('PG400', 'is_on: NULL (accepted: true or false)', null);
+  elsif not is_enabled() then
+    perform refuse('PG403', 'not enabled (accepted: after `gapless enable 1.2`)', null);
+  end if;
+  c := lock_existing(wanted);
+  m := existing_message(c, wanted_id);
+  if m.deleted then
+    perform refuse('PG409', 'id: the message is deleted', null);
+  elsif is_on and not exists (
+    select from members p where p.conversation = c.id and p.user_id = who)
+  then
+    perform refuse('PG404', 'reactor: does not take part in the conversation', null);
+  end if;
+  keys := keys_of(c, m.seq, who);
+  if exists (select from json_array_elements_text(keys) k where k collate "C" = wanted_key) = is_on
+  then
+    return message_object(m);
+  end if;
+  shown := coalesce(m.reactions, '[]');
+  place := (
+    select n - 1 from jsonb_array_elements(shown) with ordinality as s(value, n)
+    where (s.value ->> 'key') collate "C" = wanted_key);
+  present := coalesce(shown -> place, jsonb_build_object(
+    'key', wanted_key, 'count', 0, 'users', '[]'::jsonb));
+  if is_on then
+    perform hold('limits.reaction_keys',
+      jsonb_array_length(shown) + case when place is null then 1 else 0 end,
+      jsonb_array_length(shown), 'key: would be the message''s %sth');
+    if json_array_length(keys) >= 8 then
+      perform refuse('PG413', format(
+        'key: would be the user''s %sth on this message, at most 8 are accepted',
+        json_array_length(keys) + 1), null);
+    end if;
+    perform hold('limits.reactions', 1 + (
+        select coalesce(sum((s ->> 'count')::bigint), 0)::bigint
+        from jsonb_array_elements(shown) s), 0, 'key: would be the message''s reaction %s');
+    present := jsonb_set(present, '{count}', to_jsonb((present ->> 'count')::bigint + 1));
+    if jsonb_array_length(present -> 'users') < 10 then
+      present := jsonb_set(present, '{users}', present -> 'users' || to_jsonb(who::text));
+    end if;
+  else
+    next_one := next_user(c, m.seq, wanted_key);
+    present := jsonb_set(present, '{count}', to_jsonb((present ->> 'count')::bigint - 1));
+    if present -> 'users' ? who then
+      present := jsonb_set(present, '{users}', (present -> 'users') - who::text
+        || case when next_one is null then '[]' else jsonb_build_array(next_one) end);
+    end if;
+  end if;
+  if (present ->> 'count')::bigint = 0 then
+    shown := shown - place;
+  elsif place is null then
+    shown := shown || present;
+  else
+    shown := jsonb_set(shown, array[place::text], present);
+  end if;
+  return message_object(write_reaction(c, m, who, wanted_key, is_on, shown::json));
 end
 $$;
 

@@ -170,6 +170,8 @@ declare
       then p_question -> 'users' else '[]' end));
 begin
   case p_question ->> 'q'
+  when 'enabled' then
+    return json_build_object('word', 'done', 'enabled', is_enabled());
   when 'heads' then
     return json_build_object('word', 'done', 'heads', (
       select coalesce(json_object_agg(c.id, case when is_whole(c) then head_json(c)

@@ -232,6 +232,29 @@ begin
 end
 $$;
 
+create or replace function {schema}.takes_part(c {schema}.conversations, p_user text)
+  returns boolean language plpgsql {stable} as $$
+begin
+  return exists (select from members where conversation = c.id and user_id = p_user);
+end
+$$;
+
+-- What the rule of a reaction looks at: the keys of the caller and of the user, the next user
+-- behind those whom the message names, whether the user takes part, whether it is enabled.
+create or replace function {schema}.reactions_seen(c {schema}.conversations, p_question json)
+  returns json language plpgsql {stable} as $$
+declare
+  place bigint := (
+    select seq from messages where conversation = c.id and id = p_question ->> 'id');
+begin
+  return json_build_object(
+    'own', keys_of(c, place, coalesce(p_question ->> 'user', p_question ->> 'reactor')),
+    'keys', keys_of(c, place, p_question ->> 'reactor'),
+    'next', next_user(c, place, p_question ->> 'key'),
+    'takesPart', takes_part(c, p_question ->> 'reactor'));
+end
+$$;
+
 create or replace function {schema}.read_conversation(
   c {schema}.conversations, p_question json)
   returns json language plpgsql {stable} as $$
@@ -278,7 +301,40 @@ begin
       'admin', (select count(*) > 0 from members
         where conversation = c.id and user_id = p_question ->> 'user' and is_admin),
       'message', (select message_json(message) from messages message
-        where conversation = c.id and id = p_question ->> 'id' and seq >= c.floor));
+        where conversation = c.id and id = p_question ->> 'id' and seq >= c.floor),
+      'reactions', case when p_question ->> 'key' is not null
+        then reactions_seen(c, p_question) end);
+  when 'reactions' then
+    select * into m from messages
+      where conversation = c.id and id = p_question ->> 'id' and seq >= c.floor;
+    if not takes_part(c, p_question ->> 'user') then
+      return json_build_object('word', 'absent');
+    elsif m.seq is null then
+      return json_build_object('word', 'missing', 'field', 'id');
+    end if;
+    return json_build_object('word', 'done', 'message', message_json(m), 'entries', (
+      select coalesce(json_agg(json_build_object(
+          'user', e.user_id, 'key', e.key, 'rev', e.rev, 'at', milliseconds(e.at))
+        order by e.rev), '[]')
+      from (
+        select * from reactions r
+        where r.conversation = c.id and r.seq = m.seq
+          and r.rev > (p_question ->> 'after')::bigint
+          and (p_question ->> 'key' is null or r.key = p_question ->> 'key')
+        order by r.rev limit (p_question ->> 'limit')::bigint) e));
+  when 'own' then
+    if not takes_part(c, p_question ->> 'user') then
+      return json_build_object('word', 'absent');
+    end if;
+    return json_build_object('word', 'done', 'own', (
+      select coalesce(json_agg(json_build_object('seq', r.seq, 'key', r.key)
+        order by r.seq, r.rev), '[]')
+      from messages o join reactions r
+        on r.conversation = o.conversation and r.seq = o.seq
+          and r.user_id = p_question ->> 'user'
+      where o.conversation = c.id and o.reactions is not null
+        and o.seq > greatest((p_question ->> 'after')::bigint, c.floor - 1)
+        and o.seq < (p_question ->> 'before')::bigint));
   when 'message' then
     select * into m from messages
       where conversation = c.id and id = p_question ->> 'id' and seq >= c.floor;

@@ -79,6 +79,10 @@ begin
     when 'ring' then
       perform pg_notify(channel, given.value ->> 'payload');
       answers[given.n] := json_build_object('word', 'done');
+    when 'enable' then
+      insert into settings (name, value) values ('enabled', 102)
+        on conflict (name) do update set value = excluded.value;
+      answers[given.n] := json_build_object('word', 'done');
     when 'disconnect' then
       delete from disconnects where at < clock_timestamp() - interval '1 hour';
       insert into disconnects (user_id, may_return, told_by)

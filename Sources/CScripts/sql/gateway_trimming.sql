@@ -47,6 +47,7 @@ begin
       where g.created_at >= present - retain_ids_ms * interval '1 millisecond'
       on conflict do nothing
     ) select count(*) into count from gone;
+    delete from reactions where conversation = c.id and seq < raised;
     messages_gone := messages_gone + count;
     left_over := left_over - count;
     delete from trimmed where conversation = c.id and seq < raised - 100000;

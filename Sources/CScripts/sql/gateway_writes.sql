@@ -84,8 +84,14 @@ begin
   then
     return json_build_object('word', 'stale');
   end if;
-  m := replace_message(c, m, case when p_operation ->> 'kind' = 'u'
-    then coalesce(p_operation -> 'content', '{}') end);
+  if p_operation ->> 'kind' = 'r' then
+    m := write_reaction(
+      c, m, p_operation ->> 'user', p_operation ->> 'key', (p_operation ->> 'on')::boolean,
+      p_operation -> 'content');
+  else
+    m := replace_message(c, m, case when p_operation ->> 'kind' = 'u'
+      then coalesce(p_operation -> 'content', '{}') end);
+  end if;
   select * into c from conversations where id = c.id;
   return json_build_object(
     'word', 'done', 'head', head_json(c), 'message', message_json(m));

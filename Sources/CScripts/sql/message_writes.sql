@@ -97,6 +97,71 @@ $$;
 create or replace function {schema}.replace_message(
   c {schema}.conversations, m {schema}.messages, p_content json)
   returns {schema}.messages language plpgsql {volatile} as $$
+begin
+  m.edited_at := case when p_content is null then m.edited_at
+    else greatest(date_trunc('milliseconds', clock_timestamp()), m.created_at) end;
+  m.content := p_content;
+  m.deleted := p_content is null;
+  if m.deleted then
+    if m.reactions is not null then
+      delete from reactions where conversation = c.id and seq = m.seq;
+    end if;
+    m.reactions := null;
+    m.content_rev := null;
+  elsif m.reactions is not null then
+    m.content_rev := c.rev + 1;
+  end if;
+  return write_message(c, m);
+end
+$$;
+
+-- The keys with which a user reacts to a message, oldest first.
+create or replace function {schema}.keys_of(
+  c {schema}.conversations, p_seq bigint, p_user text)
+  returns json language plpgsql {stable} as $$
+begin
+  return (
+    select coalesce(json_agg(key order by rev), '[]') from reactions
+    where conversation = c.id and seq = p_seq and user_id = p_user);
+end
+$$;
+
+-- The oldest user of a key behind the ten whom a message names.
+create or replace function {schema}.next_user(
+  c {schema}.conversations, p_seq bigint, p_key text)
+  returns text language plpgsql {stable} as $$
+begin
+  return (
+    select user_id from reactions
+    where conversation = c.id and seq = p_seq and key = p_key
+    order by rev limit 1 offset 10);
+end
+$$;
+
+-- A user's reaction to a message begins or ends; the message shows these after it.
+create or replace function {schema}.write_reaction(
+  c {schema}.conversations, m {schema}.messages, p_user text, p_key text, p_on boolean,
+  p_shown json)
+  returns {schema}.messages language plpgsql {volatile} as $$
+begin
+  m.content_rev := coalesce(m.content_rev, m.rev);
+  m.reactions := p_shown;
+  m := write_message(c, m);
+  if p_on then
+    insert into reactions (conversation, seq, user_id, key, rev, at)
+      values (c.id, m.seq, p_user, p_key, m.rev, clock_timestamp());
+  else
+    delete from reactions
+      where conversation = c.id and seq = m.seq and user_id = p_user and key = p_key;
+  end if;
+  return m;
+end
+$$;
+
+-- Writes a message's new value, as the next change.
+create or replace function {schema}.write_message(
+  c {schema}.conversations, m {schema}.messages)
+  returns {schema}.messages language plpgsql {volatile} as $$
 declare
   present timestamptz :=
     greatest(date_trunc('milliseconds', clock_timestamp()), m.created_at);
@@ -104,12 +169,10 @@ declare
 begin
   insert into changes (conversation, rev, mark, slot, at)
     values (c.id, c.rev + 1, drawn, m.seq, present);
-  if p_content is not null then m.edited_at := present; end if;
   m.rev := c.rev + 1;
-  m.content := p_content;
-  m.deleted := p_content is null;
   update messages
-    set rev = m.rev, content = m.content, edited_at = m.edited_at, deleted = m.deleted
+    set rev = m.rev, content = m.content, edited_at = m.edited_at, deleted = m.deleted,
+      reactions = m.reactions, content_rev = m.content_rev
     where conversation = c.id and seq = m.seq;
   if m.deleted and c.last_seq = m.seq then
     select coalesce(max(seq), 0) into c.last_seq from (

@@ -21,7 +21,11 @@ begin
       'attachment', m.content::jsonb -> 'attachment',
       'metadata', coalesce(m.content::jsonb -> 'metadata', '{}'),
       'createdAt', moment(m.created_at), 'editedAt', moment(m.edited_at),
-      'deleted', false) end;
+      'deleted', false)
+      || case when json_array_length(m.reactions) > 0
+        then jsonb_build_object('reactions', m.reactions) else '{}' end
+      || case when m.content_rev < m.rev
+        then jsonb_build_object('contentRev', m.content_rev) else '{}' end end;
 end
 $$;
 
@@ -86,7 +90,8 @@ begin
       'seq', m.seq, 'rev', m.rev,
       'createdAt', trunc(extract(epoch from m.created_at) * 1000)::bigint,
       'editedAt', trunc(extract(epoch from m.edited_at) * 1000)::bigint,
-      'deleted', m.deleted, 'id', m.id, 'author', m.author, 'content', m.content)
+      'deleted', m.deleted, 'id', m.id, 'author', m.author, 'content', m.content,
+      'reactions', m.reactions, 'contentRev', m.content_rev)
   );
 end
 $$;

@@ -106,6 +106,7 @@ begin
     select user_id from members where conversation = c.id order by place), false);
   delete from members where conversation = c.id;
   delete from messages where conversation = c.id;
+  delete from reactions where conversation = c.id;
   delete from changes where conversation = c.id;
   delete from reads where conversation = c.id;
   delete from authors where conversation = c.id;

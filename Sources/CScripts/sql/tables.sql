@@ -73,8 +73,21 @@ create table if not exists {schema}.messages (
   deleted boolean not null default false,
   first_rev bigint not null,             -- the change that inserted it
   hash bytea not null,                   -- of what was first sent
+  reactions json,                        -- what it shows of them; NULL: nobody ever reacted
+  content_rev bigint,                    -- the last change that was no reaction
   primary key (conversation, seq)
 );
+-- Of an earlier version.
+do $columns$ begin
+  if not exists (
+    select from pg_attribute
+    where attrelid = to_regclass(format('%I.messages', {schema_text}))
+      and attname = 'content_rev' and not attisdropped)
+  then
+    alter table {schema}.messages
+      add column if not exists reactions json, add column if not exists content_rev bigint;
+  end if;
+end $columns$;
 do $index$ begin
   if to_regclass(format('%I.messages_by_id', {schema_text})) is null then
     create unique index if not exists messages_by_id
@@ -155,6 +168,29 @@ create table if not exists {schema}.authors (
   seq bigint not null,
   primary key (conversation, user_id)
 ) with (fillfactor = 80);
+
+-- Who reacts to messages that are not deleted, with the change that began it.
+create table if not exists {schema}.reactions (
+  conversation text collate "C" not null,
+  seq bigint not null,
+  user_id text collate "C" not null,
+  key text collate "C" not null,
+  rev bigint not null,
+  at timestamptz not null,
+  primary key (conversation, seq, user_id, key)
+);
+do $index$ begin
+  if to_regclass(format('%I.reactions_by_key', {schema_text})) is null then
+    create index if not exists reactions_by_key
+      on {schema}.reactions (conversation, seq, key, rev);
+  end if;
+end $index$;
+do $index$ begin
+  if to_regclass(format('%I.reactions_by_rev', {schema_text})) is null then
+    create unique index if not exists reactions_by_rev
+      on {schema}.reactions (conversation, seq, rev);
+  end if;
+end $index$;
 
 -- Ids of messages that were trimmed: one that is sent again is no second message.
 create table if not exists {schema}.trimmed (

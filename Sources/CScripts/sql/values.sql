@@ -209,7 +209,8 @@ create or replace function {schema}.known_in_message()
 begin
   return array[
     'id', 'conversation', 'seq', 'rev', 'author', 'body', 'attachment', 'metadata',
-    'createdAt', 'editedAt', 'deleted', 'cached', 'trimmed', 'ifRev'];
+    'createdAt', 'editedAt', 'deleted', 'cached', 'trimmed', 'ifRev', 'reactions',
+    'contentRev'];
 end
 $$;
 
@@ -243,6 +244,7 @@ $$;
 insert into {schema}.settings (name, value) values
   ('limits.message', 32768), ('limits.record', 32768), ('limits.unknown_fields', 100),
   ('limits.participants', 10000), ('limits.admins', 100),
+  ('limits.reaction_keys', 32), ('limits.reactions', 100000), ('enabled', 101),
   ('retain_ids', 604800000)
   on conflict (name) do nothing;
 
@@ -252,6 +254,15 @@ begin
   return (
     select value from settings where name = p_name
   );
+end
+$$;
+
+-- Whether only gateways of this version share the log, as somebody has said: an earlier one would
+-- lose reactions.
+create or replace function {schema}.is_enabled()
+  returns boolean language plpgsql {stable} as $$
+begin
+  return coalesce(setting('enabled') >= 102, false);
 end
 $$;
 

@@ -276,7 +276,7 @@ final class Lists {
     func wrote(_ outcome: Outcome, _ request: Request, by user: ID) {
         switch outcome {
         case .conversation(let view, _): showed([view], to: user)
-        case .read, .messages, .removed, .done:
+        case .read, .messages, .reacted, .removed, .done:
             guard let conversation = request.written?.id else { return }
             let stream = streams[conversation]
             if case .read(let reader) = outcome {
@@ -284,6 +284,8 @@ final class Lists {
             } else if case .messages(let messages, _, _) = outcome {
                 let rev = messages.reduce(0) { max($0, $1.rev) }
                 stream?.reading.readership.saw(rev, nil, by: user)
+            } else if case .reacted(let message, _, _) = outcome {
+                stream?.reading.readership.saw(message.rev, nil, by: user)
             } else if request.row.method == .leaveConversation
                 || request.row.method == .deleteConversation
             {

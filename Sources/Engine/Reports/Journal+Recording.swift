@@ -6,13 +6,14 @@ import Wire
 extension Journal {
     /// The kind of a write to a message.
     enum Verb: Int {
-        case send, edit, delete
+        case send, edit, delete, react
 
         var word: String {
             switch self {
             case .send: "send"
             case .edit: "edit"
             case .delete: "delete"
+            case .react: "react"
             }
         }
     }
@@ -41,6 +42,10 @@ extension Journal {
             entry.conversation = conversation.id
             (entry.text, entry.low) = (id, Verb.delete.rawValue)
             add(entry)
+        case .react(let conversation, let id, _):
+            entry.conversation = conversation.id
+            (entry.text, entry.low) = (id, Verb.react.rawValue)
+            add(entry)
         case .create, .findDistinct, .put, .update, .addParticipants, .removeParticipants,
             .addAdmins, .removeAdmins, .deleteConversation, .leave, .markRead:
             return
@@ -63,6 +68,9 @@ extension Journal {
                 (entry.low, entry.rev, entry.text) = (message.seq, message.rev, message.id)
                 add(entry)
             }
+        case .success(.reacted(let message, _, _)):
+            (entry.low, entry.rev, entry.text) = (message.seq, message.rev, message.id)
+            add(entry)
         case .success(.conversation), .success(.read), .success(.removed), .success(.done):
             return
         case .failure(let error):
@@ -89,6 +97,7 @@ extension Journal {
         }
         let verbs: [Method: Int] = [
             .sendMessage: 0, .editMessage: Verb.edit.rawValue, .deleteMessage: Verb.delete.rawValue,
+            .react: Verb.react.rawValue,
         ]
         guard let verb = verbs[request.method] else { return }
         entry.low = verb

@@ -18,6 +18,8 @@ final class Questions {
         /// The same for `findBoundaries`, asked as of this head.
         case boundaries(Call, head: Head)
         case write(Call)
+        /// The origin's answer is the reply to the call.
+        case asked(Call)
         /// Writes to the cache about these streams.
         case store([Stream])
         /// The cache was trimmed, and is asked for what it holds.

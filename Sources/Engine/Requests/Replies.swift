@@ -155,6 +155,39 @@ extension JSONWriter {
         endObject()
     }
 
+    /// The result of `fetchReactions`.
+    mutating func reactions(_ list: ReactionList) {
+        beginObject()
+        key("reactions")
+        beginArray()
+        for entry in list.entries {
+            beginObject()
+            member("user", string: entry.user)
+            member("key", string: entry.key)
+            member("at", string: entry.at.description)
+            endObject()
+        }
+        endArray()
+        member("total", int: list.total)
+        if list.hasMore, let last = list.entries.last { member("next", string: String(last.rev)) }
+        endObject()
+    }
+
+    /// The result of `fetchOwnReactions`.
+    mutating func own(_ reactions: [OwnReactions]) {
+        beginObject()
+        key("own")
+        beginArray()
+        for own in reactions {
+            beginObject()
+            member("seq", int: own.seq)
+            member("keys", strings: own.keys)
+            endObject()
+        }
+        endArray()
+        endObject()
+    }
+
     /// The result of a method that writes.
     mutating func outcome(_ outcome: Outcome, of request: Request) {
         beginObject()
@@ -162,6 +195,12 @@ extension JSONWriter {
         case .messages(let messages, let written, _):
             key("message")
             if let message = messages.first { raw(message.json) } else { null() }
+            key("head")
+            head(written.head)
+        case .reacted(let message, let own, let written):
+            key("message")
+            raw(message.json)
+            member("own", strings: own)
             key("head")
             head(written.head)
         case .conversation(let view, _):

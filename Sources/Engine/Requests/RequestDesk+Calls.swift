@@ -64,6 +64,17 @@ extension RequestDesk {
             write(call, .edit(conversation: conversation, id: id, edit), by: user)
         case .deleteMessage(let conversation, let id, let ifRev):
             write(call, .delete(conversation: conversation, id: id, ifRev: ifRev), by: user)
+        case .react(let conversation, let id, let key, let isOn, let other):
+            let reaction = ReactionCall(key: key, isOn: isOn, user: other)
+            write(call, .react(conversation: conversation, id: id, reaction), by: user)
+        case .fetchReactions(let conversation, let id, let page):
+            askOrigin(
+                .reactions(conversation: conversation, message: id, page, for: user), for: call)
+        case .fetchOwnReactions(let conversation, let after, let before):
+            askOrigin(
+                .ownReactions(
+                    conversation: conversation, after: after, before: before, of: user),
+                for: call)
         case .createConversation(let id, let fields, let distinct):
             create(call, id, fields, isDistinct: distinct, by: user)
         case .updateConversation(let conversation, let fields):
@@ -191,6 +202,27 @@ extension RequestDesk {
         return have.head.epoch == state.head.epoch ? have.runs.intersection(all) : Coverage()
     }
 
+    // MARK: - Asking the origin
+
+    /// Asks what only the origin keeps: its answer is the reply.
+    private func askOrigin(_ query: HistoryQuery, for call: Call) {
+        questions.act(.ask(query, token: questions.number(for: .asked(call))))
+    }
+
+    /// The origin answered.
+    func told(_ call: Call, _ result: Result<HistoryAnswer, RequestError>) {
+        switch result {
+        case .success(.reactions(let list)):
+            reply(call, size: 96 * list.entries.count, rows: list.entries.count) {
+                $0.reactions(list)
+            }
+        case .success(.ownReactions(let own)):
+            reply(call, size: 96 * own.count, rows: own.count) { $0.own(own) }
+        case .success: fail(call, .misled)
+        case .failure(let error): fail(call, error)
+        }
+    }
+
     // MARK: - Writing
 
     private func write(_ call: Call, _ operation: Operation, by user: String) {
@@ -249,6 +281,7 @@ extension RequestDesk {
                 return error
             }
         }
+        if case .react = operation { return limits.clients.reacts ? nil : ClientPolicy.noReacting }
         if limits.clients.edits { return nil }
         if case .edit = operation { return ClientPolicy.noEditing }
         return if case .delete = operation { ClientPolicy.noEditing } else { nil }

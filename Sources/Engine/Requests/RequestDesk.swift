@@ -232,7 +232,8 @@ extension Questions.Purpose {
         case .shown(var call):
             call.takesCached = true
             return call
-        case .load, .refresh, .reach, .write, .store, .reload, .place, .proof, .unread, .fetch:
+        case .load, .refresh, .reach, .write, .asked, .store, .reload, .place, .proof, .unread,
+            .fetch:
             return nil
         }
     }
@@ -270,6 +271,7 @@ extension Outcome {
     var size: Int {
         switch self {
         case .messages(let messages, _, _): 256 + (messages.first?.json.count ?? 0)
+        case .reacted(let message, _, _): 512 + message.json.count
         case .conversation(let view, _): view.size
         case .read, .removed, .done: 96
         }
@@ -280,7 +282,7 @@ extension Outcome {
         switch self {
         case .conversation(let view, _): view.record.participantCount
         case .removed(let people): people
-        case .messages, .read, .done: 0
+        case .messages, .reacted, .read, .done: 0
         }
     }
 }

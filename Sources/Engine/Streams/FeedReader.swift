@@ -156,7 +156,7 @@ final class FeedReader {
             // Nobody watches it, but it may be in a watched list.
             if announcer.isWatched || !totals.isEmpty, !isElsewhere {
                 let stream = sync.stream(conversation)
-                stream.entry.isToBeAnnounced = true
+                stream.entry.isToBeAnnounced = event.isToldToLists
                 totals.note(event.message, rev: head.rev, mark: nil, stream)
                 if event.isBeginning { stream.entry.isNew = true }
             }
@@ -165,7 +165,7 @@ final class FeedReader {
         if !isElsewhere { totals.note(event.message, rev: head.rev, mark: nil, stream) }
         guard let state = stream.state else {
             stream.waits.events.append(event)
-            stream.entry.isToBeAnnounced = true
+            if event.isToldToLists { stream.entry.isToBeAnnounced = true }
             return
         }
         if stream.replica != nil { return sync.follow(event, head, stream) }
@@ -188,7 +188,11 @@ final class FeedReader {
         stream.state?.head = head
         stream.state?.position = head
         stream.updateLast(message)
-        announcer.list(stream)
+        if !message.isReaction {
+            announcer.list(stream)
+        } else if let state = stream.state {
+            stream.entry.skip(to: state)
+        }
         fanout.tell(type, .live, message, stream)
     }
 

@@ -45,6 +45,14 @@ struct ListEntry {
         return type
     }
 
+    /// The next change of the log was a reaction, which lists don't tell: who knows the state before
+    /// it needs no event for it.
+    mutating func skip(to state: Stream.State) {
+        guard let sent, sent.head.epoch == state.head.epoch, sent.head.rev == state.head.rev - 1
+        else { return }
+        self.sent = Sent(head: state.head, record: sent.record, last: state.last?.rev)
+    }
+
     /// An answer showed it to a watcher. If the state was different, perhaps of a lost branch, the
     /// next event is sent even if nothing changed since the last one.
     mutating func noteShown(_ head: Head) {

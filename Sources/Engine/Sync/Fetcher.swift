@@ -229,6 +229,7 @@ extension HistoryQuery {
         case .changes: .changes
         case .heads: .heads
         case .participants: .participants
+        case .reactions, .ownReactions: .reactions
         case .provided(_, let query): query.kind
         }
     }
@@ -236,5 +237,5 @@ extension HistoryQuery {
 
 /// Kinds of questions to the origin: the label of `gapless_origin_fetches_total`.
 package enum FetchKind: String, Sendable, Hashable, CaseIterable {
-    case range, changes, heads, conversation, participants
+    case range, changes, heads, conversation, participants, reactions
 }

@@ -132,7 +132,8 @@ final class ReplicaApplier {
 
     /// The stream has taken no change above its position. If no other change was mentioned, it is
     /// at the present; otherwise there is a hole that the feed may still close.
-    func settle(_ stream: Stream) {
+    /// - Parameter tellsLists: false after a live change that lists don't tell.
+    func settle(_ stream: Stream, tellsLists: Bool = true) {
         guard let position = stream.state?.position, stream.replica?.generation != nil else {
             return
         }
@@ -145,7 +146,7 @@ final class ReplicaApplier {
         }
         fanout.touch(stream)
         stream.entry.arrivedAt = status.arrived(stream.id.id)
-        emit(.list(stream))
+        if tellsLists { emit(.list(stream)) }
         emit(.wake(stream))
     }
 

@@ -47,9 +47,11 @@ extension Sync {
         applier.raiseFloor(stream, to: head.floor)
         if state.position.rev == state.head.rev {
             streams.remember(event.message, from: state.position, to: head, stream)
+            let isQuiet = !event.isToldToLists && replica.isLive
             applier.raisePosition(of: stream, to: head)
             applier.apply(event, head, stream)
-            applier.settle(stream)
+            if isQuiet, let state = stream.state { stream.entry.skip(to: state) }
+            applier.settle(stream, tellsLists: !isQuiet)
         } else {
             applier.note(head, stream)
             applier.apply(event, head, stream)

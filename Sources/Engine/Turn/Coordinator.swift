@@ -128,7 +128,7 @@ final class Coordinator {
         case .place(let call, let id, let field): desk.placed(call, id, field, result)
         case .proof(let subject, let claim): sync.proofs.confirmed(subject, claim, result)
         case .unread(let user, let reading): totals.answered(user, reading, result)
-        case .write, .store, .fetch, nil: break
+        case .write, .asked, .store, .fetch, nil: break
         }
         takeSteps()
     }
@@ -148,7 +148,9 @@ final class Coordinator {
     /// The origin answered.
     func fetched(_ token: UInt64, _ generation: Int, _ result: Result<HistoryAnswer, RequestError>)
     {
-        guard case .fetch(let question) = sync.questions.close(token) else { return }
+        let purpose = sync.questions.close(token)
+        if case .asked(let call) = purpose { desk.told(call, result) }
+        guard case .fetch(let question) = purpose else { return takeSteps() }
         let result = sync.fetcher.checked(question, result)
         switch question {
         case .heads, .step, .range, .proof, .last: sync.fetched(question, generation, result)

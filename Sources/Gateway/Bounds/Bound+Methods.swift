@@ -32,6 +32,13 @@ extension Bound {
         case .deleteMessage:
             self.init(
                 name, size: Self.frame, rows: "3", memory: Self.written, beyond: Self.limited)
+        case .react:
+            self.init(
+                name, size: Self.frame, rows: "4, and what the message shows of reactions",
+                memory: Self.written, beyond: Self.tooLarge)
+        case .fetchReactions, .fetchOwnReactions:
+            self.init(
+                name, size: Self.frame, rows: "1,000", memory: Self.answer, beyond: Self.limited)
         case .markRead, .leaveConversation:
             self.init(name, size: Self.frame, rows: "3", beyond: Self.limited)
         case .createConversation, .updateConversation, .addParticipants, .removeParticipants,

@@ -119,6 +119,11 @@ package struct ServerAPI: Sendable {
         case (3, "messages"):
             return try message(
                 method, id, try identifier(rest[2], "path: the message's id"), query, body)
+        case (6, "messages") where rest[3] == "reactions":
+            try only(method, "PUT", "DELETE")
+            return try reaction(
+                isOn: method == "PUT", to: try identifier(rest[2], "path: the message's id"),
+                in: id, of: try identifier(rest[4], "path: the user's id"), key: rest[5])
         case (2, "changes"):
             try only(method, "GET", "HEAD")
             return .ask(
@@ -230,6 +235,17 @@ package struct ServerAPI: Sendable {
         default:
             throw Failure.method(allowed: ["GET", "HEAD", "PATCH", "DELETE"])
         }
+    }
+
+    private func reaction(
+        isOn: Bool, to message: String, in conversation: String, of user: String, key: String
+    ) throws -> Call {
+        guard Identifier.isKey(key) else {
+            throw RequestError.invalid(
+                "path: the reaction's key: \(Identifier.acceptedKey) are accepted")
+        }
+        let reaction = ReactionCall(key: key, isOn: isOn, user: user)
+        return .perform(.react(conversation: conversation, id: message, reaction), .message)
     }
 
     // MARK: - The rest

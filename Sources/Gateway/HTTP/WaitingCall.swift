@@ -41,6 +41,7 @@ struct WaitingCall {
 
     /// About as many as its answer has.
     static func bytes(of outcome: Outcome) -> Int {
+        if case .reacted(let message, _, _) = outcome { return message.json.count }
         guard case .messages(let messages, _, _) = outcome else { return 0 }
         return messages.reduce(0) { $0 + $1.json.count + 1 }
     }
@@ -62,6 +63,9 @@ struct WaitingCall {
                 if let message = messages.first { json.raw(message.json) } else { json.null() }
                 status = isNew ? 201 : 200
             }
+            json.member("head", head: written.head)
+        case .reacted(let message, _, let written):
+            json.member("message", raw: message.json)
             json.member("head", head: written.head)
         case .conversation(let view, let isNew):
             json.key("conversation")
@@ -105,7 +109,8 @@ struct WaitingCall {
         case .participants(let list):
             if case .participants(_, let range) = query { json.participants(list, range) }
             return json.bytes
-        case .conversation, .conversationsSince, .listed, .message, .page, .changes, .heads:
+        case .conversation, .conversationsSince, .listed, .message, .page, .changes, .heads,
+            .reactions, .ownReactions:
             break
         }
         json.beginObject()
@@ -124,7 +129,8 @@ struct WaitingCall {
             json.changes(changes)
         case .heads(let heads, _):
             json.heads(heads, asked: query)
-        case .conversations, .conversationsSince, .listed, .participants:
+        case .conversations, .conversationsSince, .listed, .participants, .reactions,
+            .ownReactions:
             break
         }
         json.endObject()

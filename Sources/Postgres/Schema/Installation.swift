@@ -91,7 +91,7 @@ package struct Installation {
         }
     }
 
-    /// Upgrades by one version, or replaces functions of this version that differ. Functions that
+    /// Upgrades to this version, or replaces functions of this version that differ. Functions that
     /// must be dropped for that are dropped, unless something depends on one: then nothing is done.
     /// - Returns: What was done, a line each.
     /// - Throws: `Refused`, or the server's error.
@@ -120,9 +120,8 @@ package struct Installation {
             _ = try? session.run("rollback")
             throw error
         }
-        let now = version + 1 > Schema.version ? version : version + 1
         return dropped.map { "dropped \($0)" } + session.notices()
-            + ["schema \(schema.name) is at version \(now)"]
+            + ["schema \(schema.name) is at version \(Schema.version)"]
     }
 
     /// What of the schema's functions is compared.

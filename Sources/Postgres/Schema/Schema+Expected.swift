@@ -9,7 +9,7 @@ extension Schema {
     /// The functions of applications.
     package static let calledByApplications = [
         "put_conversation", "delete_conversation", "add_participants", "remove_participants",
-        "post_message", "edit_message", "delete_message", "mark_read", "messages", "head",
+        "post_message", "edit_message", "delete_message", "react", "mark_read", "messages", "head",
     ]
 
     struct Function: Sendable, Hashable {

@@ -4,7 +4,7 @@ import CScripts
 /// are files by topic, in `Sources/CScripts/sql`; operators print, read and apply one text.
 package struct Schema: Sendable, Hashable {
     /// The version that this program installs; it also works with the next one.
-    package static let version = 1
+    package static let version = 2
 
     /// The database schema of all objects: `upstream.postgres.schema`.
     package var name: String

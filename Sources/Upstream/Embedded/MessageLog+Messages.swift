@@ -157,50 +157,77 @@ extension MessageLog {
 
     func change(_ id: String, by rule: MessageRule, in access: Access) throws -> Outcome {
         let stored = try rows.messages.message(access.log.cid, id: id)
-        let view = stored.map { stored in
-            MessageView(stored, isAdmin: access.isAdmin) { () throws(RequestError) in
+        let view = try stored.map { stored in
+            MessageView(
+                stored, isAdmin: access.isAdmin, reactions: try reactions(to: stored, rule, access)
+            ) { () throws(RequestError) in
                 do { return try stored.content() } catch { throw .unreadable }
             }
         }
         let decided = try rule.decide(on: view, by: access.user, within: limits)
-        guard let stored, let decided else {
-            let known = stored.map { [$0] } ?? []
-            return .messages(known, at: Written(access.log.id, access.log.head), isNew: false)
+        var log = access.log
+        guard var message = stored else { throw RequestError.noMessage }
+        if let decided {
+            let value = try EncodedMessage.decode(json: message.json).changed(by: decided, at: now)
+            message = try replace(
+                message, in: &log, by: value, contentRev: decided.contentRev(of: message))
         }
-        switch decided {
-        case .edited(let content):
-            return try replace(stored, in: access.log, by: content) { max($0, stored.createdAt) }
-        case .deleted:
-            let editedAt = try EncodedMessage.decode(json: stored.json).editedAt
-            return try replace(stored, in: access.log, by: nil) { _ in editedAt }
+        let written = Written(log.id, log.head)
+        guard case .react(let reacting) = rule else {
+            return .messages([message], at: written, isNew: false)
         }
+        if decided != nil {
+            try writes.react(
+                message, of: reacting.user, key: reacting.key, isOn: reacting.isOn, at: now, in: log
+            )
+        }
+        let user = access.user ?? reacting.user
+        let own = try rows.reactions.keys(log.cid, at: message.seq, of: user)
+        return .reacted(message, own: own, at: written)
+    }
+
+    /// What the rule of a reaction looks at; nil for another rule.
+    private func reactions(
+        to message: EncodedMessage, _ rule: MessageRule, _ access: Access
+    ) throws -> ReactionView? {
+        guard case .react(let reacting) = rule else { return nil }
+        let (cid, user) = (access.log.cid, reacting.user)
+        return ReactionView(
+            shown: try message.reactions(),
+            keys: try rows.reactions.keys(cid, at: message.seq, of: user),
+            next: try rows.reactions.user(
+                cid, at: message.seq, key: reacting.key, behind: Reaction.namedUsers),
+            takesPart: try rows.members.member(cid, user)?.isMember ?? false)
     }
 
     /// Writes a message's new value as one change of the log.
-    /// - Parameters:
-    ///   - content: nil leaves a tombstone.
-    ///   - editedAt: gives the time of the last edit, from the present one.
+    /// - Parameter contentRev: of the value; nil: its own rev, if anybody ever reacted.
     private func replace(
-        _ stored: EncodedMessage, in log: LogRow, by content: MessageContent?,
-        editedAt: (Timestamp) -> Timestamp?
-    ) throws(CacheError) -> Outcome {
-        var log = log
+        _ stored: EncodedMessage, in log: inout LogRow, by value: Message, contentRev: Int?
+    ) throws(CacheError) -> EncodedMessage {
         known.forget(log.id)
         try writes.fold(&log)
         log.touched = try touch()
         try advance(&log)
+        let rev = log.head.rev
         let message = EncodedMessage.encode(
-            id: stored.id, conversation: log.id, seq: stored.seq, rev: log.head.rev,
-            author: stored.author, body: content?.body, attachment: content?.attachment,
-            metadata: content?.metadata, createdAt: stored.createdAt, editedAt: editedAt(now),
-            deleted: content == nil, unknown: content?.unknown ?? [])
+            id: stored.id, conversation: log.id, seq: stored.seq, rev: rev, author: stored.author,
+            body: value.body, attachment: value.attachment, metadata: value.metadata,
+            createdAt: stored.createdAt, editedAt: value.editedAt, deleted: value.isDeleted,
+            reactions: value.reactions,
+            contentRev: contentRev ?? stored.contentRev.map { _ in rev },
+            unknown: value.unknown)
         try writes.update(message, from: stored.rev, in: log)
-        if message.isDeleted, log.lastSeq == message.seq {
-            try rows.messages.hideLast(of: &log)
+        if message.isDeleted {
+            if stored.contentRev != nil {
+                try writes.dropReactions(to: message, in: log)
+                leaveToPurge()
+            }
+            if log.lastSeq == message.seq { try rows.messages.hideLast(of: &log) }
         }
         try writes.update(log)
-        let type = content == nil ? DeltaType.deleted : .updated
+        let type = message.isDeleted ? DeltaType.deleted : .updated
         tell(.message(conversation: log.id, type, message, head: log.head))
-        return .messages([message], at: Written(log.id, log.head), isNew: false)
+        return message
     }
 }

@@ -91,7 +91,7 @@ final class MessageLog: BatchWork {
     static func isBrief(_ job: Job) -> Bool {
         guard case .perform(let operation, _, _) = job else { return false }
         return switch operation {
-        case .send, .edit, .markRead: true
+        case .send, .edit, .react, .markRead: true
         // They read, or write, in proportion to what there is.
         case .delete, .create, .findDistinct, .put, .update, .addParticipants, .removeParticipants,
             .addAdmins, .removeAdmins, .deleteConversation, .leave:

@@ -11,7 +11,7 @@ final class PostgresHistory: Sendable {
         Void
 
     private let options: PostgresOptions
-    private let answers: PostgresAnswers
+    let answers: PostgresAnswers
     private let lists: PostgresLists
     private let links: PostgresLinks
     private let feed: PostgresFeed
@@ -74,6 +74,14 @@ final class PostgresHistory: Sendable {
             changes(question, having: proof, then: answer)
         case .heads(let ids): heads(ids, then: answer)
         case .participants(let id, let request): participants(id, request) { answer($0, [:]) }
+        case .reactions(let id, let message, let request, let user):
+            reactions(to: message, of: id, request, for: user) {
+                answer($0.map { .reactions($0) }, [:])
+            }
+        case .ownReactions(let id, let after, let before, let user):
+            ownReactions(in: id, after: after, before: before, of: user) {
+                answer($0.map { .ownReactions($0) }, [:])
+            }
         case .provided(let head, let query): ask(query, token, having: head)
         }
     }

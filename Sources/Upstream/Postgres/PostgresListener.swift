@@ -178,6 +178,8 @@ final class PostgresListener: @unchecked Sendable {
         json.member("limits.unknown_fields", int: limits.unknownFields)
         json.member("limits.participants", int: limits.participants)
         json.member("limits.admins", int: limits.admins)
+        json.member("limits.reaction_keys", int: limits.reactionKeys)
+        json.member("limits.reactions", int: limits.reactions)
         json.member("retain_ids", int: Int(options.retainIds))
         json.endObject()
         // The feed must not wait for it: neither for a standby nor for another gateway that writes

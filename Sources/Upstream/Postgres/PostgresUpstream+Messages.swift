@@ -55,7 +55,7 @@ extension PostgresUpstream {
     // MARK: changing one
 
     func look(
-        _ id: String, in conversation: String, _ call: Call,
+        _ id: String, in conversation: String, for reacting: Reacting?, _ call: Call,
         then: @escaping @Sendable (Result<SeenMessage?, RequestError>) -> Void
     ) {
         var json = JSONWriter()
@@ -65,6 +65,10 @@ extension PostgresUpstream {
         json.key("user")
         if let user = call.user { json.string(user) } else { json.null() }
         json.member("id", string: id)
+        if let reacting {
+            json.member("reactor", string: reacting.user)
+            json.member("key", string: reacting.key)
+        }
         json.endObject()
         answers.pool.read(json.bytes) { [self] result in
             then(
@@ -83,7 +87,10 @@ extension PostgresUpstream {
                         SeenMessage(
                             head: head, recordRev: rev,
                             isAdmin: call.user == nil || answer["admin"]?.bool == true,
-                            seq: message.seq, slot: message.slot))
+                            seq: message.seq, slot: message.slot,
+                            reactions: answer["reactions"]?.object.map {
+                                SeenReactions($0, of: message.slot)
+                            }))
                 })
         }
     }
@@ -102,6 +109,11 @@ extension PostgresUpstream {
         json.member("rev", int: seen.slot.rev)
         json.member("kind", string: change.kind)
         json.member("content", raw: change.stored ?? RawJSON.null.bytes)
+        if case .reacted(let reacted) = change {
+            json.member("user", string: reacted.reacting.user)
+            json.member("key", string: reacted.reacting.key)
+            json.member("on", bool: reacted.reacting.isOn)
+        }
         json.endObject()
         answers.pool.write(json.bytes, of: conversation) { [self] result in
             let answer = answers.checked(result, conversation)
@@ -110,7 +122,13 @@ extension PostgresUpstream {
                 call,
                 answer.flatMap { answer in
                     Self.outcome(
-                        answer["message"].map { [$0] }, of: answer, isNew: false, conversation)
+                        answer["message"].map { [$0] }, of: answer, isNew: false, conversation
+                    ).map { outcome in
+                        guard case .messages(let messages, let written, _) = outcome,
+                            let message = messages.first
+                        else { return outcome }
+                        return change.outcome(message, seen, at: written, by: call.user)
+                    }
                 }, in: conversation, behind: (try? answer.get())?["head"])
         }
     }

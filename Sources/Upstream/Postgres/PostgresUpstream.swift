@@ -32,6 +32,7 @@ package final class PostgresUpstream: SharedOrigin {
     private let threads: PostgresThreads
     let outlet = Outlet()
     let recordQueues = SerialQueues()
+    let enabled = EnabledVersion()
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
     private let damage: PostgresDamage

@@ -48,6 +48,12 @@ struct PostgresMessage {
         slot = StoredMessage(
             rev: rev, createdAt: created, editedAt: object["editedAt"]?.timestamp,
             isDeleted: isDeleted, isTrimmed: isTrimmed, id: id, author: author, content: content)
+        if let shown = object["reactions"]?.given {
+            guard let contentRev = object["contentRev"]?.place,
+                let reactions = StoredReactions(shown.bytes, contentRev: contentRev)
+            else { return nil }
+            slot.reactions = reactions
+        }
     }
 
     func encoded(in conversation: String) -> EncodedMessage {

@@ -51,12 +51,24 @@ extension Redis {
     // MARK: changing one
 
     func look(
-        _ id: String, in conversation: String, _ call: Call,
+        _ id: String, in conversation: String, for reacting: Reacting?, _ call: Call,
         then: @escaping @Sendable (Result<SeenMessage?, RequestError>) -> Void
     ) {
-        let asked = [Array((call.user ?? "").utf8), Array(id.utf8)]
-        scripts.run(.look, of: conversation, asked) { result in
-            then(result.flatMap { Self.seen($0, call) })
+        var asked = [call.user ?? "", id]
+        if let reacting {
+            asked += [reacting.user, reacting.key, String(Reaction.namedUsers)]
+        }
+        let script = reacting == nil ? RedisScript.look : .reactors
+        scripts.run(script, of: conversation, asked.map { Array($0.utf8) }) { result in
+            then(
+                result.flatMap { answer in
+                    Self.seen(answer, call).map { seen in
+                        guard var seen, reacting != nil else { return seen }
+                        let reactions = SeenReactions(answer, of: seen)
+                        seen.reactions = reactions
+                        return seen
+                    }
+                })
         }
     }
 
@@ -91,9 +103,23 @@ extension Redis {
         let bytes = [
             Random.bytes(8), Array(seen.slot.author.utf8), change.stored ?? [],
         ]
-        scripts.run(.replace, of: conversation, texts.map { Array($0.utf8) } + bytes) { result in
+        var arguments = texts.map { Array($0.utf8) } + bytes
+        if case .reacted(let reacted) = change {
+            let reacting = reacted.reacting
+            arguments += [reacting.user, reacting.key, reacting.isOn ? "1" : "0"].map {
+                Array($0.utf8)
+            }
+        }
+        scripts.run(.replace, of: conversation, arguments) { result in
             if case .success(let answer) = result, answer.word == "stale" { return stale() }
-            self.finish(call, result.flatMap { Self.outcome($0, conversation) })
+            self.finish(
+                call,
+                result.flatMap { Self.outcome($0, conversation) }.map { outcome in
+                    guard case .messages(let messages, let written, _) = outcome,
+                        let message = messages.first
+                    else { return outcome }
+                    return change.outcome(message, seen, at: written, by: call.user)
+                })
         }
     }
 
@@ -114,5 +140,16 @@ extension Redis {
                         .read(ReaderState(lastReadSeq: reading[0], unreadCount: reading[1])))
                 })
         }
+    }
+}
+
+extension SeenReactions {
+    /// Those in an answer of `reactors`.
+    /// - Parameter seen: the message in it.
+    init(_ answer: RedisScripts.Answer, of seen: SeenMessage) {
+        own = answer[6].elements.compactMap(\.string)
+        view = ReactionView(
+            shown: seen.slot.reactions?.shown ?? [], keys: answer[7].elements.compactMap(\.string),
+            next: answer[8].string, takesPart: answer[9].int == 1)
     }
 }

@@ -28,6 +28,7 @@ package final class Redis: SharedOrigin {
     let outlet = Outlet()
     let creations = Creations()
     let recordQueues = SerialQueues()
+    let enabled = EnabledVersion()
     private let identifiers = Mutex(IdentifierSource())
     private let present: PresentLimits
 

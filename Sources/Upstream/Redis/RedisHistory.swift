@@ -57,6 +57,14 @@ final class RedisHistory: Sendable {
         case .heads(let ids): heads(ids, then: answer)
         case .participants(let id, let request):
             participants(id, request) { answer($0.map { .participants($0) }) }
+        case .reactions(let id, let message, let request, let user):
+            reactions(to: message, of: id, request, for: user) {
+                answer($0.map { .reactions($0) })
+            }
+        case .ownReactions(let id, let after, let before, let user):
+            ownReactions(in: id, after: after, before: before, of: user) {
+                answer($0.map { .ownReactions($0) })
+            }
         case .provided(let head, let query): ask(query, token, having: head)
         }
     }
@@ -220,7 +228,8 @@ extension HistoryQuery {
     fileprivate var topics: [RedisTopic] {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),
-            .changes(let id, _, _, _, _), .participants(let id, _):
+            .changes(let id, _, _, _, _), .participants(let id, _), .reactions(let id, _, _, _),
+            .ownReactions(let id, _, _, _):
             [.conversation(id.id)]
         case .conversations(let user, _, _), .conversationsSince(let user, _, _),
             .listed(let user):

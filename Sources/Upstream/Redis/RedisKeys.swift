@@ -13,6 +13,7 @@ package enum RedisTopic: Sendable, Hashable {
 struct RedisKeys: Sendable {
     private static let parts = [
         "meta", "marks", "messages", "changes", "ids", "members", "reads", "deleted", "trimmed",
+        "reactions",
     ].map { Array(":\($0)".utf8) }
 
     private let prefix: [UInt8]
@@ -33,6 +34,9 @@ struct RedisKeys: Sendable {
         let name = name(of: conversation)
         return Self.parts.map { name + $0 }
     }
+
+    /// The key that says up to which version of the protocol the origin is enabled.
+    var enabled: [UInt8] { prefix + Array("enabled".utf8) }
 
     /// The key of the log's own fields.
     func meta(of conversation: String) -> [UInt8] { name(of: conversation) + Array(":meta".utf8) }

@@ -7,7 +7,7 @@ import Wire
 /// list in `tagging.lua` and `departures.lua`.
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, forkEpoch
-    case look, view, page, changes, message, head, listed, people
+    case look, reactors, view, page, changes, message, reactions, own, head, listed, people
     case enter, forget, adopt, vouch, relist, seek, roster, depart
     case claim, disconnect, disconnects, expiring, repair, attempt
 
@@ -44,8 +44,8 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     /// Whether an answer that is no refusal shows that the parts of the conversation's log agree.
     func shows(_ answer: RedisScripts.Answer) -> Bool {
         switch self {
-        case .append, .replace, .record, .remove, .read, .forkEpoch, .look, .page, .changes,
-            .message, .head, .listed, .people:
+        case .append, .replace, .record, .remove, .read, .forkEpoch, .look, .reactors, .page,
+            .changes, .message, .reactions, .own, .head, .listed, .people:
             true
         // One without its members may be shown, to be mended.
         case .view: answer[7].int != 1

@@ -5,7 +5,8 @@ import Wire
 /// One slot of a log as stored in Redis: the numbers that scripts need, separated by tabs (no id
 /// has one), then the content.
 extension StoredMessage {
-    /// Reads `rev ⇥ createdAt ⇥ editedAt ⇥ deleted ⇥ id ⇥ author ⇥ content`.
+    /// Reads `rev ⇥ createdAt ⇥ editedAt ⇥ deleted ⇥ id ⇥ author ⇥ content`. Before the content may
+    /// stand `reactions ⇥ contentRev ⇥`; a content begins with a brace, they with a bracket.
     package init?(_ value: some Collection<UInt8>) {
         let parts = value.split(
             separator: UInt8(ascii: "\t"), maxSplits: 6, omittingEmptySubsequences: false)
@@ -25,7 +26,19 @@ extension StoredMessage {
             content = MessageContent()
             return
         }
-        guard let content = Self.content(Array(parts[6])) else { return nil }
+        var rest = parts[6]
+        if rest.first == UInt8(ascii: "[") {
+            let pieces = rest.split(
+                separator: UInt8(ascii: "\t"), maxSplits: 2, omittingEmptySubsequences: false)
+            guard pieces.count == 3,
+                let contentRev = Int(String(decoding: pieces[1], as: UTF8.self)),
+                RedisReply.places.contains(contentRev),
+                let reactions = StoredReactions(Array(pieces[0]), contentRev: contentRev)
+            else { return nil }
+            self.reactions = reactions
+            rest = pieces[2]
+        }
+        guard let content = Self.content(Array(rest)) else { return nil }
         self.content = content
     }
 }
