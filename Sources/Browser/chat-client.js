@@ -17,7 +17,7 @@ import { guarded } from './report.js';
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
 /** @import { ConversationRecord, Gap, Have, Head, Message } from './types.js' */
-/** @import { PageResult, Participant } from './types.js' */
+/** @import { PageResult, Participant, ReactionsPlace, ReactionsResult } from './types.js' */
 
 /**
  * Takes an answer: first those with `cached`, if the store knew one (without a connection too) or
@@ -200,6 +200,19 @@ export class ChatClient {
   messages(conversation, place = null, limit = LIMIT, order = 'desc') {
     const params = pageParams(conversation, place, limit, order);
     return this.#phases('fetchMessages', params, (result) => result);
+  }
+
+  /**
+   * Who reacted to a message, oldest first.
+   *
+   * @param {ConversationName} conversation
+   * @param {string} id  of the message
+   * @param {ReactionsPlace} [place]
+   * @returns {Promise<ReactionsResult>}
+   */
+  fetchReactions(conversation, id, place = {}) {
+    const params = { conversation: idOf(conversation), id, ...place };
+    return this.connection.request('fetchReactions', params);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { Conversation } from './conversation.js';
 import { Face } from './face.js';
 import { messagesOf } from './message-deltas.js';
+import { sameReactions } from './reactions.js';
 import { guarded } from './report.js';
 
 /** @import { ChatClient } from './chat-client.js' */
@@ -127,6 +128,7 @@ export class ChatDataSource extends Face {
     const isOther = old.length !== this.#items.length || old.some(({ message, isHeld }, at) => (
       message.id !== this.#items[at].message.id || isHeld !== this.#items[at].isHeld
       || message.rev !== this.#items[at].message.rev
+      || !sameReactions(message, this.#items[at].message)
     ));
     const { endingReason, generation, gaps } = this.conversation;
     const isReset = generation !== this.#generation && this.#hasItems;

@@ -2,6 +2,7 @@ import { MessageLog } from './message-log.js';
 import { storeFor } from './message-store.js';
 import { Outbox } from './outbox.js';
 import { Participants } from './participants.js';
+import { Reactions } from './reactions.js';
 import { Saving } from './saving.js';
 import { Subscription } from './subscription.js';
 
@@ -78,8 +79,19 @@ export class ConversationLog {
       },
       changed: (reason) => this.#phaseChanged(reason),
     });
+    this.reactions = new Reactions({
+      request,
+      self: () => connection.user,
+      values: () => this.messages.values,
+      changed: () => {
+        this.messages.shownAnew();
+        changed();
+      },
+    });
+    this.messages.shown = (message) => this.reactions.shown(message);
     this.outbox = Outbox.of(connection, store);
     this.outbox.watch(this);
+    this.reactions.take(this.outbox.reactions(id));
     this.participants = new Participants({ request, changed, self: () => connection.user });
   }
 
@@ -191,7 +203,10 @@ export class ConversationLog {
   }
 
   /** For the outbox: what is being sent is other than before. */
-  outboxChanged() { this.#tell(undefined); }
+  outboxChanged() {
+    if (this.reactions.take(this.outbox.reactions(this.id))) this.messages.shownAnew();
+    this.#tell(undefined);
+  }
 
   /**
    * A page was taken by one of the views.
@@ -202,6 +217,7 @@ export class ConversationLog {
    */
   pageTaken({ messages, open }, generation, asker) {
     this.#note('fetchMessages', messages.length);
+    this.reactions.note(messages);
     this.#subscription.noteOpen(open);
     for (const view of [...this.#views]) view.tell(view === asker ? 'page' : undefined);
     if (generation !== this.messages.generation) this.#beginAnew();
@@ -257,6 +273,7 @@ export class ConversationLog {
     this.#reasonOf = (view) => (isOther || joining.has(view) ? 'began' : 'resumed');
     this.#subscription.begun('resumed');
     this.participants.fetch(this.messages.record);
+    this.reactions.begin();
     this.#noteAuthors(result.deltas);
     this.outbox.resume(this.id);
     this.participants.marker.resume();
@@ -314,8 +331,10 @@ export class ConversationLog {
     this.#subscription.noteOpen(event.open);
     const messages = (event.deltas ?? []).map((/** @type {*} */ delta) => delta.message);
     this.outbox.confirm(this.id, messages);
-    for (const { author } of /** @type {Message[]} */ (messages)) {
-      this.participants.typists.finish(author);
+    this.reactions.note(messages);
+    for (const { author, contentRev } of /** @type {Message[]} */ (messages)) {
+      // Somebody else may have reacted to what its author said before.
+      if (contentRev === undefined) this.participants.typists.finish(author);
     }
     this.#noteAuthors(event.deltas ?? []);
     if (event.event === 'conversation') this.participants.fetch(this.messages.record);
@@ -337,6 +356,7 @@ export class ConversationLog {
 
   #forget() {
     this.messages.forget();
+    this.reactions.forget();
     this.participants.forget();
     this.#saving.forget();
   }

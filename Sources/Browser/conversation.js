@@ -16,7 +16,7 @@ import { pageLimit } from './window-pages.js';
 /** @import { Draft } from './drafts.js' */
 /** @import { Seen } from './outbox.js' */
 /** @import { SubscriptionPhase } from './subscription.js' */
-/** @import { Gap, Reason } from './types.js' */
+/** @import { Gap, ReactionsPlace, ReactionsResult, Reason } from './types.js' */
 
 /** How many messages a page holds: what a subscription starts with, and each step back. */
 const PAGE = 100;
@@ -131,7 +131,10 @@ export class Conversation {
   /** What is being sent or failed, in the order of writing. */
   get drafts() { return this.#log.outbox.drafts(this.id); }
 
-  /** The edits and deletions that are unconfirmed, failed, or in conflict. */
+  /**
+   * The edits and deletions that are unconfirmed, failed, or in conflict. Reactions are not among
+   * them: `items` show those that are unconfirmed.
+   */
   get edits() { return this.#log.outbox.edits(this.id); }
 
   /**
@@ -392,6 +395,32 @@ export class Conversation {
    * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
   delete(of) { return this.#log.outbox.delete(this.id, of); }
+
+  /**
+   * Has the user react to a message, or takes that back, now or in the next session. `items` show
+   * it at once, and as it was before if it is refused. What is so already is no change.
+   *
+   * @param {string} id  of the message
+   * @param {string} key  an emoji, or any other text of 1 to 64 bytes of UTF-8
+   * @param {boolean} [on]  false takes it back
+   * @param {{user?: string}} [options]  `user`: whose it is that an admin takes back
+   * @returns {Promise<void>}  rejects with a `RequestError`: `forbidden` (`clients_react_off`),
+   *   `too_large` (too many keys of a message, of a user on it, or reactions), `conflict` (the
+   *   message is deleted), `not_found`, `bad_request`
+   */
+  react(id, key, on = true, options = {}) {
+    return this.#log.outbox.react(this.id, id, key, on, options);
+  }
+
+  /**
+   * Who reacted to a message, oldest first.
+   *
+   * @param {string} id  of the message
+   * @param {ReactionsPlace} [place]
+   * @returns {Promise<ReactionsResult>}  rejects with a `RequestError`: `not_found`, `bad_request`,
+   *   `disconnected` while there is no session
+   */
+  fetchReactions(id, place = {}) { return this.#log.request('fetchReactions', { id, ...place }); }
 
   /** @param {number} seq  the newest place read; sent now or in the next session */
   markRead(seq) { this.#log.participants.marker.move(seq); }

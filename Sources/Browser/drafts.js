@@ -5,25 +5,30 @@ import { Backoff } from './backoff.js';
 /** @import { Head, Message } from './types.js' */
 
 /**
- * What was written and is not confirmed yet: a message, an edit, or a deletion.
+ * What was written and is not confirmed yet: a message, an edit, a deletion, or a reaction.
  *
  * @typedef {object} Draft
- * @property {'send' | 'edit' | 'delete'} kind
+ * @property {'send' | 'edit' | 'delete' | 'react'} kind
  * @property {string} id  of the message; a new one keeps it over every try
  * @property {string} conversation
- * @property {string} body  empty for a deletion
+ * @property {string} body  empty for a deletion and a reaction
  * @property {Record<string, *>} [metadata]
  * @property {*} [attachment]
  * @property {number} [ifRev]  the value that was edited or deleted
  * @property {Head} [head]  of the log in which that is its number
+ * @property {string} [key]  of a reaction
+ * @property {boolean} [on]  of a reaction: false takes it back
+ * @property {string} [user]  of a reaction that an admin takes back: whose it is
  * @property {string} createdAt  RFC 3339, by this machine's clock
  * @property {number} [order]  rises from draft to draft, whatever the clock says
  * @property {'sending' | 'failed' | 'conflict'} state  `conflict`: the message, or its log, is
- *   another one by now
+ *   another one by now; a reaction is gone when it fails
  * @property {string} [error]  why it failed, for people
  * @property {string} [code]  one of the protocol's error codes, or `unanswered`
  * @property {string} [reason]  why it failed, for programs: see `RequestError.reason`
  * @property {Message} [current]  of a conflict: the message as it is
+ *
+ * @typedef {'messages' | 'edits' | 'reactions'} DraftList
  */
 
 /** A tab that is loaded anew is there again after so long, in milliseconds. */
@@ -44,7 +49,11 @@ export class Drafts {
 
   /** @type {readonly Draft[]} */
   #all = [];
-  /** What is shown of each conversation, until it changes. @type {Map<string, Draft[]>} */
+  /**
+   * What is shown of each conversation, and what all of them were when that was read.
+   *
+   * @type {Map<string, {all: readonly Draft[], list: Draft[]}>}
+   */
   #lists = new Map();
   #store;
   #changed;
@@ -87,14 +96,21 @@ export class Drafts {
    * Those of a conversation; the same array until they change.
    *
    * @param {string} conversation
-   * @param {'messages' | 'edits'} name
+   * @param {DraftList} name
+   * @returns {Draft[]}
    */
   of(conversation, name) {
     const key = `${name} ${conversation}`;
-    const list = this.#lists.get(key) ?? this.#all.filter((draft) => (
-      draft.conversation === conversation && (draft.kind === 'send') === (name === 'messages')
+    const known = this.#lists.get(key);
+    if (known?.all === this.#all) return known.list;
+    const now = this.#all.filter((draft) => (
+      draft.conversation === conversation && listOf(draft) === name
     ));
-    this.#lists.set(key, list);
+    // A reaction is no news to those who read messages.
+    const isSame = known?.list.length === now.length
+      && now.every((draft, at) => draft === known.list[at]);
+    const list = isSame ? known.list : now;
+    this.#lists.set(key, { all: this.#all, list });
     return list;
   }
 
@@ -107,7 +123,7 @@ export class Drafts {
     const draft = { ...written, order: this.#lastOrder };
     this.#all = [...this.#all, draft];
     this.#save(keyOf(draft), draft);
-    this.#tell(draft.conversation);
+    this.#changed(draft.conversation);
   }
 
   /**
@@ -119,7 +135,7 @@ export class Drafts {
     const key = keyOf(draft);
     this.#all = this.#all.map((each) => (keyOf(each) === key ? by : each));
     this.#save(key, by);
-    this.#tell(by.conversation);
+    this.#changed(by.conversation);
   }
 
   /** @param {Draft} draft */
@@ -127,7 +143,7 @@ export class Drafts {
     const key = keyOf(draft);
     this.#all = this.#all.filter((each) => keyOf(each) !== key);
     this.#save(key, null);
-    this.#tell(draft.conversation);
+    this.#changed(draft.conversation);
   }
 
   async #restore() { this.#take(await this.#kept()); }
@@ -208,7 +224,7 @@ export class Drafts {
     this.#lastOrder = Math.max(this.#lastOrder, ...older.map(orderOf));
     if (older.length === 0) return;
     this.#all = [...older, ...this.#all];
-    for (const { conversation } of older) this.#tell(conversation);
+    for (const { conversation } of older) this.#changed(conversation);
   }
 
   /**
@@ -226,7 +242,7 @@ export class Drafts {
   #leave() {
     const given = this.#all.filter((draft) => !this.#unwritten.has(keyOf(draft)));
     this.#all = this.#all.filter((draft) => this.#unwritten.has(keyOf(draft)));
-    for (const { conversation } of given) this.#tell(conversation);
+    for (const { conversation } of given) this.#changed(conversation);
   }
 
   /**
@@ -259,22 +275,28 @@ export class Drafts {
     }
     this.#writing.delete(key);
   }
-
-  /** @param {string} conversation */
-  #tell(conversation) {
-    this.#lists.delete(`messages ${conversation}`);
-    this.#lists.delete(`edits ${conversation}`);
-    this.#changed(conversation);
-  }
 }
 
 /**
- * One message may be edited several times before the first is confirmed.
+ * Where a draft is shown.
+ *
+ * @param {{kind: Draft['kind']}} draft
+ * @returns {DraftList}
+ */
+export function listOf({ kind }) {
+  if (kind === 'send') return 'messages';
+  return kind === 'react' ? 'reactions' : 'edits';
+}
+
+/**
+ * One message may be edited several times before the first is confirmed. Of one reaction two may
+ * wait: the one that is under way, and its contrary.
  *
  * @param {Draft} draft
  */
-export function keyOf({ kind, id, createdAt, body }) {
-  return kind === 'send' ? id : `${id} ${kind} ${createdAt} ${body}`;
+export function keyOf({ kind, id, createdAt, body, key, on, user = '' }) {
+  if (kind === 'send') return id;
+  return `${id} ${kind} ${createdAt} ${kind === 'react' ? `${on} ${key} ${user}` : body}`;
 }
 
 /** @param {Draft} draft */

@@ -1,6 +1,6 @@
 /** @import { Conversation } from './conversation.js' */
 /** @import { Seen } from './outbox.js' */
-/** @import { Gap } from './types.js' */
+/** @import { Gap, ReactionsPlace, ReactionsResult } from './types.js' */
 
 /** What all faces of a conversation have: `ManagedMessageList`, `History`, `ChatDataSource`. */
 export class Face {
@@ -85,6 +85,29 @@ export class Face {
    * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
   delete(of) { return this.conversation.delete(this.#seen(of)); }
+
+  /**
+   * Has the user react to a message, or takes that back, now or in the next session. It is shown at
+   * once, and as it was before if it is refused. What is so already is no change.
+   *
+   * @param {string} id  of the message
+   * @param {string} key  an emoji, or any other text of 1 to 64 bytes of UTF-8
+   * @param {boolean} [on]  false takes it back
+   * @param {{user?: string}} [options]  `user`: whose it is that an admin takes back
+   * @returns {Promise<void>}  rejects with a `RequestError`, as `Conversation.react`
+   */
+  react(id, key, on = true, options = {}) {
+    return this.conversation.react(id, key, on, options);
+  }
+
+  /**
+   * Who reacted to a message, oldest first.
+   *
+   * @param {string} id  of the message
+   * @param {ReactionsPlace} [place]
+   * @returns {Promise<ReactionsResult>}  rejects with a `RequestError`
+   */
+  fetchReactions(id, place = {}) { return this.conversation.fetchReactions(id, place); }
 
   /** @param {string | Seen} of */
   #seen(of) { return typeof of === 'string' ? this.see(of) : of; }

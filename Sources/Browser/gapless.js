@@ -35,6 +35,9 @@
  * @typedef {import('./types.js').Have} Have
  * @typedef {import('./types.js').Message} Message
  * @typedef {import('./types.js').Participant} Participant
+ * @typedef {import('./types.js').Reaction} Reaction
+ * @typedef {import('./types.js').ReactionsPlace} ReactionsPlace
+ * @typedef {import('./types.js').ReactionsResult} ReactionsResult
  * @typedef {import('./types.js').Reason} Reason
  * @typedef {import('./types.js').Unread} Unread
  * @typedef {import('./types.js').UpstreamState} UpstreamState

@@ -1,3 +1,5 @@
+import { sameReactions } from './reactions.js';
+
 /** @import { MessageItem, Item } from './items.js' */
 /** @import { ListMessage } from './timeline.js' */
 /** @import { MessageDelta } from './merge.js' */
@@ -28,7 +30,8 @@ export function messagesOf(items, conversation, user) {
  * What a list that showed `old` has to be told to show `now`. A message that left the list is
  * `trimmed`; one that was deleted in its conversation is `deleted`, and stays as a tombstone. A
  * message has an earlier value again when its log lost the later one. It leaves the list and comes
- * back, because a merge keeps the newest value.
+ * back, because a merge keeps the newest value. One's own reaction is shown before it is confirmed:
+ * that is an update of the same `rev`.
  *
  * @param {readonly ListMessage[]} old
  * @param {readonly ListMessage[]} now
@@ -45,7 +48,8 @@ export function messageDeltas(old, now) {
     const isEarlier = known && (message.rev ?? Infinity) < (known.rev ?? 0);
     if (isEarlier) deltas.push({ type: 'trimmed', message: known });
     if (known === undefined || isEarlier) deltas.push({ type: 'inserted', message });
-    else if (known !== message && (known.seq !== message.seq || known.rev !== message.rev)) {
+    else if (known !== message && (known.seq !== message.seq || known.rev !== message.rev
+      || !sameReactions(known, message))) {
       deltas.push({ type: message.deleted && !known.deleted ? 'deleted' : 'updated', message });
     }
   }

@@ -31,6 +31,12 @@ export class MessageLog {
   version = 0;
   /** Rises when what was held turned out to be of another log, or of a lost branch of it. */
   generation = 0;
+  /**
+   * A message as windows show it; the same object for as long as it says the same.
+   *
+   * @type {(message: Message) => Message}
+   */
+  shown = (message) => message;
 
   #holder = new Holder();
   /** A window to which no reference is left keeps nothing. @type {Set<WeakRef<MessageWindow>>} */
@@ -77,6 +83,9 @@ export class MessageLog {
    * @param {number} from  the oldest place that the part speaks of
    */
   gapsIn(runs, from) { return this.#holder.gapsIn(runs, from); }
+
+  /** What is here is shown otherwise: see `shown`. */
+  shownAnew() { this.version += 1; }
 
   /** @param {MessageWindow} window */
   add(window) { this.#windows.add(new WeakRef(window)); }

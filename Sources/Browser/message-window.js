@@ -139,7 +139,10 @@ export class MessageWindow {
    *
    * @param {number} seq
    */
-  at(seq) { return this.#places.contains(seq) ? this.#log.value(seq) : undefined; }
+  at(seq) {
+    const message = this.#places.contains(seq) ? this.#log.value(seq) : undefined;
+    return message && this.#log.shown(message);
+  }
 
   /** @param {string} id */
   message(id) {
@@ -284,7 +287,11 @@ export class MessageWindow {
     const { version } = this;
     if (this.#read?.version !== version) {
       const values = this.#log.values
-        .filter(({ message }) => this.#places.contains(message.seq));
+        .filter(({ message }) => this.#places.contains(message.seq))
+        .map((value) => {
+          const message = this.#log.shown(value.message);
+          return message === value.message ? value : { ...value, message };
+        });
       const index = new Map(values.map(({ message }, at) => [message.id, at]));
       this.#read = { version, values, index };
     }

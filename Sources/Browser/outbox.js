@@ -1,5 +1,5 @@
 import { Backoff } from './backoff.js';
-import { Drafts, keyOf } from './drafts.js';
+import { Drafts, keyOf, listOf } from './drafts.js';
 import { asSent } from './encoding.js';
 import { newIdentifier } from './identifier.js';
 import { storeFor } from './message-store.js';
@@ -20,6 +20,10 @@ import { WrittenLater } from './written-later.js';
  * @typedef {{id: string, rev: number | undefined, head: Head | undefined}} Seen
  *
  * @typedef {{resolve: () => void, reject: (error: Error) => void}} Caller
+ *
+ * The answer to what was written; `own`: the keys that the user has on the message.
+ *
+ * @typedef {{message: Message & {trimmed?: boolean}, own?: string[]}} WriteResult
  */
 
 /** So often it is tried again by itself where the gateway says `later`. */
@@ -35,7 +39,7 @@ const outboxes = new WeakMap();
  * What one user wrote and the gateway did not confirm, of all conversations, in the order of
  * writing, kept in the store. Of each conversation one is under way at a time, so none overtakes
  * another. After a lost connection all of it goes out in the next session: messages under their
- * ids, edits and deletions with `ifRev`.
+ * ids, edits and deletions with `ifRev`, reactions as they were wanted last.
  */
 export class Outbox {
   /** Something of the named conversation changed. @type {Signal<string>} */
@@ -49,6 +53,8 @@ export class Outbox {
   #tries = new Map();
   /** @type {Set<string>} */
   #busy = new Set();
+  /** What the gateway was asked for and has not answered, by its key. @type {Set<string>} */
+  #underWay = new Set();
   #backoff = new Backoff();
   #connection;
   #drafts;
@@ -103,6 +109,16 @@ export class Outbox {
    */
   edits(conversation) {
     return this.#drafts.of(conversation, 'edits');
+  }
+
+  /**
+   * A conversation's unconfirmed reactions, oldest first; the same array until they change. None is
+   * `failed`: what is refused is gone.
+   *
+   * @param {string} conversation
+   */
+  reactions(conversation) {
+    return this.#drafts.of(conversation, 'reactions');
   }
 
   /**
@@ -195,6 +211,47 @@ export class Outbox {
   delete(conversation, of) { return this.#write('delete', conversation, of, ''); }
 
   /**
+   * Has the user react to a message, or takes that back, now or in the next session. Views show it
+   * at once, and as it was before if it is refused. What is so already is no change. Of several
+   * calls for one key that wait, the last one counts, and all settle with it.
+   *
+   * @param {string} conversation
+   * @param {string} id  of the message
+   * @param {string} key  an emoji, or any other text of 1 to 64 bytes of UTF-8
+   * @param {boolean} [on]  false takes it back
+   * @param {{user?: string}} [options]  `user`: whose it is that an admin takes back
+   * @returns {Promise<void>}  rejects with a `RequestError`: `forbidden` (`clients_react_off`),
+   *   `too_large` (too many keys of a message, of a user on it, or reactions), `conflict` (the
+   *   message is deleted), `not_found`, `bad_request`
+   */
+  react(conversation, id, key, on = true, { user } = {}) {
+    /** @type {Promise<void>} */
+    const done = new Promise((resolve, reject) => {
+      const waiting = this.reactions(conversation).filter((each) => (
+        each.id === id && each.key === key && each.user === user
+      ));
+      /** @type {Caller[]} */
+      const callers = [{ resolve, reject }];
+      let last = waiting.pop();
+      if (last !== undefined && last.on !== on && !this.#underWay.has(keyOf(last))) {
+        // Nobody was asked for the contrary yet, and nobody wants it by now.
+        callers.unshift(...this.#take(last));
+        this.#drafts.remove(last);
+        last = waiting.pop();
+      }
+      if (last?.on === on) {
+        this.#callers.set(keyOf(last), callerOf([...this.#take(last), ...callers]));
+        return;
+      }
+      const draft = { kind: /** @type {const} */ ('react'), id, conversation, body: '', key, on };
+      this.#add({ ...draft, ...(user !== undefined && { user }) }, callerOf(callers));
+    });
+    // Views show what becomes of it.
+    done.catch(() => {});
+    return done;
+  }
+
+  /**
    * Tries again what failed; what was in conflict replaces the present value.
    *
    * @param {string} id
@@ -214,7 +271,7 @@ export class Outbox {
    * @param {string} id
    */
   discard(id) {
-    const given = this.#drafts.all.filter((each) => each.id === id);
+    const given = this.#drafts.all.filter((each) => each.id === id && each.kind !== 'react');
     for (const draft of given) this.#drafts.remove(draft);
   }
 
@@ -246,7 +303,7 @@ export class Outbox {
    */
   wasReset(conversation) {
     for (const draft of this.#drafts.all) {
-      const isMeant = draft.kind !== 'send' && draft.conversation === conversation;
+      const isMeant = listOf(draft) === 'edits' && draft.conversation === conversation;
       if (isMeant && draft.state === 'sending') this.#conflict(draft, undefined);
     }
   }
@@ -271,6 +328,18 @@ export class Outbox {
       if (!mayGoOn && session === this.#connection.session) break;
     }
     this.#busy.delete(conversation);
+  }
+
+  /**
+   * Those who wait for a draft; they wait for another one from here on.
+   *
+   * @param {Draft} draft
+   */
+  #take(draft) {
+    const key = keyOf(draft);
+    const caller = this.#callers.get(key);
+    this.#callers.delete(key);
+    return caller === undefined ? [] : [caller];
   }
 
   /** What failed, or is in conflict, of a message. @param {string} id */
@@ -346,7 +415,9 @@ export class Outbox {
         }
       }
       if (!this.#drafts.has(draft)) return true;
-      const { message } = await this.#request(draft);
+      this.#underWay.add(key);
+      const { message } = await this.#request(draft)
+        .finally(() => { this.#underWay.delete(key); });
       this.#backoff.reset();
       // Sent again, under its id, when the subscription has told of that log.
       if (this.#isUntold(draft, message)) return false;
@@ -398,10 +469,11 @@ export class Outbox {
   #request(draft) {
     const { kind, conversation } = draft;
     const taking = {
-      final: (/** @type {{message: Message & {trimmed?: boolean}}} */ { message }) => {
+      final: (/** @type {WriteResult} */ { message, own }) => {
         if (message.trimmed || this.#isUntold(draft, message)) return;
         const log = this.#log(conversation);
         if (kind === 'send') log?.meets(message);
+        if (own !== undefined && draft.user === undefined) log?.reactions.noteOwn(message, own);
         log?.arrived(message);
         this.confirm(conversation, [message]);
       },
@@ -419,6 +491,8 @@ export class Outbox {
     this.#drafts.remove(draft);
     this.#callers.get(key)?.resolve();
     this.#callers.delete(key);
+    // An edit may name the value from before a reaction, too.
+    if (draft.kind === 'react') return;
     // What was written after it was written of what it made.
     for (const next of this.#drafts.all) {
       if (next.id === draft.id && next.kind !== 'send' && next.ifRev === draft.ifRev) {
@@ -481,7 +555,9 @@ export class Outbox {
    */
   #settle(draft, failed, error) {
     const key = keyOf(draft);
-    this.#drafts.replace(draft, failed);
+    // A reaction that is not there is seen not to be: nobody has to decide about it.
+    if (draft.kind === 'react') this.#drafts.remove(draft);
+    else this.#drafts.replace(draft, failed);
     const caller = this.#callers.get(key);
     this.#callers.delete(key);
     caller?.reject(error);
@@ -503,11 +579,28 @@ export class Outbox {
  * @param {Omit<Draft, 'createdAt' | 'state'>} draft
  * @returns {[string, object]}
  */
-function requestOf({ kind, id, conversation, body, metadata, attachment, ifRev }) {
+function requestOf({ kind, id, conversation, body, metadata, attachment, ifRev, ...of }) {
+  if (kind === 'react') {
+    const { key, on, user } = of;
+    return ['react', { conversation, id, key, on, ...(user !== undefined && { user }) }];
+  }
   const params = kind === 'send' ? { id, body, metadata, attachment }
     : { id, ...(kind === 'edit' && { body }), ...(ifRev !== undefined && { ifRev }) };
   const method = { send: 'sendMessage', edit: 'editMessage', delete: 'deleteMessage' }[kind];
   return [method, { conversation, ...params }];
+}
+
+/**
+ * Several who wait for one draft.
+ *
+ * @param {Caller[]} callers
+ * @returns {Caller}
+ */
+function callerOf(callers) {
+  return {
+    resolve: () => { for (const { resolve } of callers) resolve(); },
+    reject: (error) => { for (const { reject } of callers) reject(error); },
+  };
 }
 
 /**

@@ -7,7 +7,8 @@ const reads = new Set([
 
 /** The methods whose answer says where the log is that has the change. */
 const writes = new Set([
-  'sendMessage', 'editMessage', 'deleteMessage', 'createConversation', 'updateConversation',
+  'sendMessage', 'editMessage', 'deleteMessage', 'react', 'createConversation',
+  'updateConversation',
   'addParticipants', 'removeParticipants', 'addAdmins', 'removeAdmins',
 ]);
 

@@ -26,7 +26,8 @@ import { Followed } from './followed.js';
 /** @import { Seen } from './outbox.js' */
 /** @import { SubscriptionPhase } from './subscription.js' */
 /** @import { RequestError } from './request-error.js' */
-/** @import { ConversationRecord, Gap, Participant, Unread, UpstreamState } from './types.js' */
+/** @import { ConversationRecord, Gap, Participant, ReactionsPlace } from './types.js' */
+/** @import { ReactionsResult, Unread, UpstreamState } from './types.js' */
 
 /**
  * @typedef {object} ConversationSnapshot  what a view shows of a conversation
@@ -59,6 +60,10 @@ import { Followed } from './followed.js';
  * @property {(id: string) => Seen} see  notes which value its author sees as an edit begins
  * @property {(of: string | Seen, body: string) => Promise<void>} edit  an id, or what `see` gave
  * @property {(of: string | Seen) => Promise<void>} remove  deletes a message
+ * @property {(message: string, key: string, on?: boolean, options?: {user?: string})
+ *   => Promise<void>} react  has the user react to a message; `on` false takes that back
+ * @property {(message: string, place?: ReactionsPlace) => Promise<ReactionsResult>} fetchReactions
+ *   who reacted to a message
  * @property {(seq: number) => void} markRead
  * @property {(hasText?: boolean) => void} typed
  * @property {(limit?: number) => Promise<void>} loadOlder
@@ -251,6 +256,8 @@ function actionsOf(conversation) {
     see: (id) => conversation.see(id),
     edit: (of, body) => conversation.edit(of, body),
     remove: (of) => conversation.delete(of),
+    react: (message, key, on, options) => conversation.react(message, key, on, options),
+    fetchReactions: (message, place) => conversation.fetchReactions(message, place),
     markRead: (seq) => conversation.markRead(seq),
     typed: (hasText) => conversation.typed(hasText),
     loadOlder: (limit) => conversation.loadOlder(limit),

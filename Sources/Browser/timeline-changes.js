@@ -1,4 +1,5 @@
 import { comparePlaces } from './place.js';
+import { sameReactions } from './reactions.js';
 
 /** @import { BlockList } from './block-list.js' */
 /** @import { Place } from './place.js' */
@@ -154,7 +155,9 @@ export function mergedMessage(arrived, held, origin) {
  */
 function replaces(arrived, held, origin) {
   if (arrived.rev != null && held.rev != null) {
-    return arrived.rev === held.rev ? origin === 'fetched' : arrived.rev > held.rev;
+    if (arrived.rev !== held.rev) return arrived.rev > held.rev;
+    // An update of the same change is of one's own reaction, which is not confirmed yet.
+    return origin === 'fetched' || (origin === 'updated' && !sameReactions(arrived, held));
   }
   if (arrived.rev != null || held.rev != null) return arrived.rev != null;
   if (Boolean(arrived.deleted) !== Boolean(held.deleted)) return Boolean(arrived.deleted);

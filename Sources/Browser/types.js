@@ -26,6 +26,23 @@
  * @property {GapCause} cause
  * @property {string} since  RFC 3339
  *
+ * @typedef {object} Reaction  one key of a message, and who has it
+ * @property {string} key  an emoji, or any other text of 1 to 64 bytes of UTF-8
+ * @property {number} count  how many users have it
+ * @property {string[]} users  the first of them, at most 10
+ * @property {boolean} [own]  whether the user has it, in what a view shows; left out while that is
+ *   not known, and in what the gateway sends
+ *
+ * @typedef {object} ReactionsPlace  which of a message's reactions are asked for
+ * @property {string} [key]  of this key alone
+ * @property {number} [limit]  of reactions in a page
+ * @property {string} [cursor]  `next` of the page before
+ *
+ * @typedef {object} ReactionsResult  the answer of `fetchReactions`
+ * @property {{user: string, key: string, at: string}[]} reactions  oldest first; `at` is RFC 3339
+ * @property {number} total  of all pages
+ * @property {string} [next]  the cursor of the next page; left out with the last one
+ *
  * @typedef {object} Message
  * @property {string} id
  * @property {string} conversation
@@ -38,6 +55,8 @@
  * @property {string} createdAt  RFC 3339
  * @property {string | null} [editedAt]
  * @property {boolean} deleted
+ * @property {Reaction[]} [reactions]  in the order in which their keys came; left out where none is
+ * @property {Rev} [contentRev]  the last change that was no reaction; left out where it is `rev`
  * @property {true} [trimmed]  it was sent, and the log has it no longer
  *
  * @typedef {object} ConversationRecord

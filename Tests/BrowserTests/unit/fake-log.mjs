@@ -18,6 +18,8 @@ export class FakeLog {
   /** The code with which a request is refused; nothing for one that is answered. */
   refuses = null;
   #messages = new Map();
+  /** Who has which key of a message. */
+  #reactions = new Map();
   #rev = 1;
 
   /** @param {number} length */
@@ -45,13 +47,41 @@ export class FakeLog {
   }
 
   edit(seq, body) {
-    return this.#write({ ...this.#messages.get(seq), body, editedAt: timeOf(seq) }, 'updated');
+    const { contentRev, ...message } = this.#messages.get(seq);
+    return this.#write({ ...message, body, editedAt: timeOf(seq) }, 'updated');
   }
 
   delete(seq) {
-    const { body, metadata, ...rest } = this.#messages.get(seq);
+    const { body, metadata, reactions, contentRev, ...rest } = this.#messages.get(seq);
+    this.#reactions.delete(seq);
     return this.#write({ ...rest, deleted: true }, 'deleted');
   }
+
+  /** Has users react to a message, or take that back. */
+  react(seq, key, users, on = true) {
+    const all = this.#reactions.get(seq) ?? new Map();
+    this.#reactions.set(seq, all);
+    for (const user of users) {
+      const of = new Set(all.get(key));
+      if (on) of.add(user); else of.delete(user);
+      if (of.size > 0) all.set(key, of); else all.delete(key);
+    }
+    const { rev, contentRev = rev, reactions, ...message } = this.#messages.get(seq);
+    const now = [...all].map(([each, of]) => (
+      { key: each, count: of.size, users: [...of].slice(0, 10) }
+    ));
+    return this.#write({
+      ...message, contentRev, ...(now.length > 0 && { reactions: now }),
+    }, 'updated');
+  }
+
+  /** The keys that a user has on a message. */
+  keysOf(seq, user) {
+    return [...this.#reactions.get(seq) ?? []].flatMap(([key, of]) => (of.has(user) ? [key] : []));
+  }
+
+  /** A message as it is. */
+  at(seq) { return this.#messages.get(seq); }
 
   /** Loses its newest messages, as a backup that was restored: the next ones get their numbers. */
   rewind(length) {

@@ -165,6 +165,8 @@ const rightReact = `${start}
     const typists: readonly string[] = room.typists;
     if (room.endingReason !== null || room.ending !== null) room.discard(room.send('hello'));
     room.edit('m1', 'other').then(() => room.remove('m1'));
+    room.react('m1', 'ok').then(() => room.react('m1', 'ok', false));
+    room.fetchReactions('m1', { limit: 20 }).then(({ reactions }) => reactions[0].user);
     room.fill(gaps[0]).then(() => loadMore());
     const text = [same.id, keys, typists, isLive, retryAt, reason, records[0].title, unreadCount].join();
     return createElement('p', null, text, useChatClient().pubsub.isConnected);

@@ -12,7 +12,7 @@ import type {
   Ask, ConnectionState, ConversationName, Credentials, Have, Reason, Seen, Unread, UpstreamState,
   Boundary, ChatDataSourceDelegate, ChatMessageItem, ConversationDelta, ConversationRecord, Draft,
   Gap, HistoryDelegate, Item, ListMessage, ListNews, ManagedMessageListDelegate, Message,
-  MessageDelta, MessagesNews, Participant,
+  MessageDelta, MessagesNews, Participant, Reaction, ReactionsPlace, ReactionsResult,
 } from '@gapless/client';
 
 /** The members of a class that are, or give, what tsc knows nothing of. */
@@ -82,8 +82,15 @@ export async function faces(record: ConversationRecord) {
       if (error instanceof RequestError) console.log(error.code, error.retry, error.current);
     });
     console.log(gaps.filter(isFillable), ending, written);
+    const place: ReactionsPlace = { key: 'ok', limit: 50 };
+    await face.react(id, 'ok').then(() => face.react(id, 'ok', false, { user: 'bob' }));
+    const { reactions, total, next }: ReactionsResult = await face.fetchReactions(id, place);
+    const more = await client.fetchReactions(record, id, { ...place, cursor: next });
+    console.log(reactions[0].user, reactions[0].at, total, more.reactions[0].key);
   }
   for (const row of list.rows) console.log(row.kind === 'gap' ? row.gap.after : row.message.body);
+  const chips: Reaction[] = list.messageAt(0).reactions ?? [];
+  console.log(chips.map(({ key, count, users, own }) => [key, count, users.join(), own === true]));
   console.log(list.messageAt(list.messageCount() - 1).author, list.isHeldAt(0), list.hasMore.after);
   const rows = decorateChatItems(source.chatItems);
   console.log(indexOfChatItem('m1', rows), chatItemChanges([], source.chatItems).moves);
