@@ -68,6 +68,7 @@ export class ConversationView {
       onRewrite: ({ id, body }) => this.composer.revise('Editing what was not sent', body,
         (text) => conversation.rewrite(id, text)),
       onDelete: (message) => this.#delete(message),
+      onReact: ({ id }, key, on) => this.#react(id, key, on),
       onView: (first, last) => { this.truth.view = [first, last]; },
       onLost: () => confirmation({
         question: 'That message is not here, and can\'t be loaded now.', answer: 'OK', isOnly: true,
@@ -219,6 +220,21 @@ export class ConversationView {
     }
   }
 
+  /**
+   * @param {string} id
+   * @param {string} key
+   * @param {boolean} on
+   */
+  async #react(id, key, on) {
+    try {
+      await this.#conversation.react(id, key, on);
+    } catch (error) {
+      const what = on ? 'added' : 'taken back';
+      const question = `The reaction was not ${what}: ${refusalText(error)}.`;
+      await confirmation({ question, answer: 'OK', isOnly: true });
+    }
+  }
+
   #ownLast() {
     const { user } = this.#connection;
     const item = this.#conversation.items.findLast((of) => (
@@ -226,6 +242,17 @@ export class ConversationView {
     ));
     return item?.kind === 'message' ? item.message : undefined;
   }
+}
+
+/**
+ * Why a reaction was refused.
+ *
+ * @param {*} error
+ */
+function refusalText({ code, reason, message }) {
+  if (reason === 'clients_react_off') return 'reactions are turned off here';
+  if (reason === 'not_enabled') return 'reactions are not turned on here yet';
+  return code === 'conflict' ? 'the message was deleted meanwhile' : message;
 }
 
 /**

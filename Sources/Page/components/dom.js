@@ -69,7 +69,8 @@ export function arrange(parent, wanted) {
 
 /**
  * Gives `target` the attributes and children of `source`. The focus stays on the control of the
- * same name: on another one the next key would do something that nobody meant.
+ * same name: on another one the next key would do something that nobody meant. Where that is gone,
+ * what held it takes the focus, if it can.
  *
  * @param {HTMLElement} target
  * @param {HTMLElement} source
@@ -84,11 +85,19 @@ export function adopt(target, source) {
   target.replaceChildren(...source.childNodes);
   if (name === null) return;
   const controls = /** @type {NodeListOf<HTMLElement>} */ (target.querySelectorAll('a, button'));
-  [...controls].find((control) => nameOf(control) === name)?.focus();
+  const again = [...controls].find((control) => nameOf(control) === name);
+  if (again) again.focus(); else target.focus({ preventScroll: true });
 }
 
-/** @param {Element} control */
-function nameOf(control) { return control.getAttribute('aria-label') ?? control.textContent; }
+/**
+ * By what a control is known again; `data-control` is for one whose label changes.
+ *
+ * @param {Element} control
+ */
+function nameOf(control) {
+  return control.getAttribute('data-control') ?? control.getAttribute('aria-label')
+    ?? control.textContent;
+}
 
 /** Whether there seems to be a keyboard beside the screen. */
 export function hasKeyboard() { return matchMedia('(hover: hover)').matches; }

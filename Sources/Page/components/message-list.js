@@ -2,12 +2,15 @@ import { ScrollView } from '../../Browser/scroll-view.js';
 import { Announcer } from './announcer.js';
 import { beginningElement, beginningSignature } from './beginning.js';
 import { adopt, afterPaint, element, setAttribute, setText, soon } from './dom.js';
+import { pickEmoji } from './emoji-picker.js';
 import { Folding } from './folding.js';
 import { markFound, messageKey } from './message-keys.js';
 import { rowElement } from './message-row.js';
 import { MissedBar } from './missed-bar.js';
 import { dayOf } from './moments.js';
 import { QuotedMessages } from './quoted.js';
+import { focusBack } from './reactions.js';
+import { showReactions } from './reactions-dialog.js';
 import { Reading, shownRuns } from './reading.js';
 import {
   beginningRow, countMissed, listRow, messageOf, newestSeq, nothingToRead, preload, rest, seenBy,
@@ -69,6 +72,7 @@ export class MessageList {
    * @param {(message: Message) => void} options.onEdit
    * @param {(draft: import('../../Browser/drafts.js').Draft) => void} options.onRewrite
    * @param {(message: Message) => void} options.onDelete
+   * @param {(message: Message, key: string, on: boolean) => void} options.onReact
    * @param {(first: number, last: number) => void} options.onView  these places are in view
    * @param {() => void} options.onLost  a message that somebody asked for can't be shown now
    */
@@ -92,6 +96,10 @@ export class MessageList {
         connection, conversation, changed: this.#scheduleUpdate,
       }),
       onQuote: ({ seq }) => this.reveal(seq),
+      onAddReaction: (message, button) => this.#addReaction(message, button),
+      onShowReactions: (message, button) => showReactions({
+        conversation, message, user, nameOf: this.#context.nameOf, onClose: focusBack(button),
+      }),
       onReveal: (id) => {
         this.#folding.reveal(id);
         this.#unfolded(id);
@@ -348,6 +356,24 @@ export class MessageList {
     await this.#conversation.fill(gap, 'older');
     this.#update();
     await this.reveal(gap.after + 1);
+  }
+
+  /**
+   * Lets the user choose a reaction; one that they have is taken back.
+   *
+   * @param {Message} message
+   * @param {HTMLElement} button
+   */
+  #addReaction({ id }, button) {
+    const keys = () => new Set((this.#conversation.message(id)?.reactions ?? [])
+      .flatMap(({ key, own }) => (own ? [key] : [])));
+    pickEmoji({
+      button, own: keys(), onClose: focusBack(button),
+      onChoose: (key) => {
+        const message = this.#conversation.message(id);
+        if (message) this.#context.onReact(message, key, !keys().has(key));
+      },
+    });
   }
 
   /** Somebody says that what they did not see is read. */

@@ -3,6 +3,7 @@ import { gapElement, gapSignature } from './gap-row.js';
 import { clockTime, dayName, fullTime } from './moments.js';
 import { avatar, listNames, tone } from './people.js';
 import { quoteElement, quoteIn, quoteSignature } from './quote.js';
+import { addButton, reactionsElement, reactionsSignature } from './reactions.js';
 import { isEmote } from './rows.js';
 import { isEmoji, linkedText } from './text.js';
 
@@ -30,6 +31,9 @@ import { isEmoji, linkedText } from './text.js';
  * @property {(message: Message) => void} onReply
  * @property {(message: Message) => void} onEdit
  * @property {(message: Message) => void} onDelete
+ * @property {(message: Message, key: string, on: boolean) => void} onReact
+ * @property {(message: Message, button: HTMLElement) => void} onAddReaction  wants to choose one
+ * @property {(message: Message, button: HTMLElement) => void} onShowReactions  wants to know who
  * @property {import('./quoted.js').QuotedMessages} quoted  what is quoted
  * @property {(quote: import('./quote.js').Quote) => void} onQuote
  * @property {(id: string) => void} onReveal  of a message in a fold
@@ -71,7 +75,9 @@ export function rowSignature(row, context) {
       const state = `${rev} ${item.isHeld} ${item.canFold}`;
       const quote = quoteState(item.message, context);
       const edit = editState(context.editOf(id));
-      return `${state} ${isContinued} ${goesOn} ${context.nameOf(author)} ${quote} ${edit}`;
+      const reactions = reactionsSignature(item.message, context);
+      return `${state} ${isContinued} ${goesOn} ${context.nameOf(author)} ${quote} ${edit} `
+        + reactions;
     }
   }
 }
@@ -128,11 +134,12 @@ function dividerElement(text, attributes = {}) {
  * @param {boolean} [of.isAct]  the text goes on behind the author's name: an emote
  * @param {HTMLElement | false} [of.quote]  what it answers
  * @param {HTMLElement} of.body
+ * @param {HTMLElement | false} [of.reactions]
  * @param {HTMLElement | false} of.more  what stands below it
  * @param {Record<string, *>} [of.attributes]
  */
 function speechElement(of) {
-  const { author, name, createdAt, loggedAt = '', isOwn, isAct, quote, body, more } = of;
+  const { author, name, createdAt, loggedAt = '', isOwn, isAct, quote, body } = of;
   const { isContinued, goesOn } = of.neighbours;
   const logged = loggedAt === '' ? '' : `, ${loggedAt} in the log that it was replayed from`;
   const when = { datetime: createdAt, title: `${fullTime(createdAt)}${logged}` };
@@ -156,7 +163,7 @@ function speechElement(of) {
   element('div', { class: 'margin' }, isContinued ? time : avatar(name)),
   element('div', { class: 'speech' },
     !isAct && element('div', byline, who, !isContinued && time, elsewhen),
-    quote, body, more));
+    quote, body, of.reactions, of.more));
 }
 
 /**
@@ -176,6 +183,7 @@ function messageElement({ message, isHeld, canFold }, neighbours, context) {
     author, name: context.nameOf(author), createdAt, loggedAt: loggedTime(message), isOwn,
     neighbours, isAct: isEmote(message),
     quote: !deleted && quoteOf(message, context), body,
+    reactions: reactionsElement(message, context),
     more: editElement(context.editOf(message.id), context)
       ?? (!deleted && actionsElement(message, isOwn, context)),
     attributes: {
@@ -247,6 +255,7 @@ function actionsElement(message, isOwn, context) {
     }, icon(path))
   );
   return element('div', { class: 'actions' },
+    addButton('above', message, context),
     act('Reply to', ARROW, () => context.onReply(message)),
     isOwn && act('Edit', PENCIL, () => context.onEdit(message)),
     isOwn && act('Delete', BIN, () => context.onDelete(message)));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { whoReacted } from '../../../Sources/Page/components/reactions.js';
 import { listRows } from '../../../Sources/Page/components/rows.js';
 import { isEmoji, splitCode, splitText } from '../../../Sources/Page/components/text.js';
 import { listItems, settledItems } from '../../../Sources/Browser/items.js';
@@ -142,4 +143,16 @@ test('a long text takes no longer for being made so that it would', () => {
     isEmoji(text.slice(8));
   }
   assert.ok(performance.now() - began < 10_000);
+});
+
+test('who reacted is named by name, the user first, and the rest is counted', () => {
+  const context = { user: 'alice', nameOf: (id) => (id === 'bob' ? 'Bob B.' : id) };
+  const who = (count, users, own) => whoReacted({ key: 'ok', count, users, own }, context);
+  assert.equal(who(1, ['bob'], false), 'Bob B.');
+  assert.equal(who(1, ['alice'], true), 'you');
+  assert.equal(who(3, ['bob', 'carol', 'alice'], true), 'you, Bob B. and carol');
+  assert.equal(who(5, ['bob', 'carol', 'dave', 'eve', 'f'], false), 'Bob B., carol and 3 others');
+  const ten = ['bob', ...'cdefghijk'];
+  assert.equal(who(11, ten, undefined), 'Bob B., c and 9 others');
+  assert.equal(who(11, ten, true), 'you, Bob B. and 9 others');
 });
