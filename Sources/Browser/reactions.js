@@ -128,7 +128,7 @@ export class Reactions {
   /** A subscription began, maybe at another gateway: what was asked before may be lost. */
   begin() {
     this.#isAnswered = true;
-    this.note(this.#values().map(({ message }) => message));
+    if (this.#values().some(({ message }) => this.#isOpen(message))) this.#askIn(SOON);
   }
 
   /**
