@@ -6,6 +6,7 @@ import { FindPanel } from './find-panel.js';
 import { MessageList } from './message-list.js';
 import { conversationName, listNames } from './people.js';
 import { showPeople } from './people-dialog.js';
+import { focusBack } from './reactions.js';
 import { Restored } from './restored.js';
 import { TruthPanel } from './truth-panel.js';
 
@@ -19,6 +20,16 @@ import { TruthPanel } from './truth-panel.js';
 const BACK = 'M12.5 4.5L7 10l5.5 5.5';
 const GLASS = 'M13 13l4 4M14.5 9a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0z';
 const STRETCHES = 'M3 7h14M3 13h5M12 13h5';
+
+/** Why a reaction was refused, by the reason that the gateway gives. */
+const REFUSALS = new Map([
+  ['clients_react_off', 'reactions are turned off here'],
+  ['not_enabled', 'reactions are not turned on here yet'],
+  ['limit_reaction_keys', 'this message has as many different ones as it can have'],
+  ['limit_reactions_of_user', 'you have as many on this message as one can have'],
+  ['limit_reactions', 'this message has as many as it can have'],
+  ['message_deleted', 'the message was deleted meanwhile'],
+]);
 
 /**
  * One open conversation: its name, what is in doubt about it, its messages, who is typing, and the
@@ -229,9 +240,13 @@ export class ConversationView {
     try {
       await this.#conversation.react(id, key, on);
     } catch (error) {
+      const { reason, message } = /** @type {RequestError} */ (error);
       const what = on ? 'added' : 'taken back';
-      const question = `The reaction was not ${what}: ${refusalText(error)}.`;
+      const question = `The reaction was not ${what}: ${REFUSALS.get(reason ?? '') ?? message}.`;
+      // The message is drawn anew beneath the question.
+      const back = focusBack(/** @type {HTMLElement} */ (document.activeElement));
       await confirmation({ question, answer: 'OK', isOnly: true });
+      back();
     }
   }
 
@@ -242,17 +257,6 @@ export class ConversationView {
     ));
     return item?.kind === 'message' ? item.message : undefined;
   }
-}
-
-/**
- * Why a reaction was refused.
- *
- * @param {*} error
- */
-function refusalText({ code, reason, message }) {
-  if (reason === 'clients_react_off') return 'reactions are turned off here';
-  if (reason === 'not_enabled') return 'reactions are not turned on here yet';
-  return code === 'conflict' ? 'the message was deleted meanwhile' : message;
 }
 
 /**

@@ -98,18 +98,18 @@ export function addButton(place, message, { onAddReaction }) {
 /**
  * Gives the focus back to where it was on a message, which may be drawn anew since.
  *
- * @param {HTMLElement} button  that had it
+ * @param {HTMLElement} focused  what had it; where that is on no message, nothing is done
  * @returns {() => void}
  */
-export function focusBack(button) {
-  const { control } = button.dataset;
-  const scroller = /** @type {HTMLElement | null} */ (button.closest('.scroller'));
-  const seq = /** @type {HTMLElement | null} */ (button.closest('.message'))?.dataset.seq;
+export function focusBack(focused) {
+  const { control } = focused.dataset;
+  const scroller = /** @type {HTMLElement | null} */ (focused.closest('.scroller'));
+  const seq = /** @type {HTMLElement | null} */ (focused.closest('.message'))?.dataset.seq;
   return () => {
     const row = /** @type {HTMLElement | null | undefined} */ (
       scroller?.querySelector(`.message[data-seq="${seq}"]`));
     const controls = /** @type {HTMLElement[]} */ ([...row?.querySelectorAll('button') ?? []]);
-    const again = controls.find((each) => each.dataset.control === control);
-    (again ?? row ?? scroller)?.focus({ preventScroll: true });
+    const again = control && controls.find((each) => each.dataset.control === control);
+    (again || row || scroller)?.focus({ preventScroll: true });
   };
 }
