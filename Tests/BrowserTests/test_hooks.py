@@ -48,6 +48,29 @@ class HookTests(BrowserTestCase):
         page.evaluate("toggle()")
         expect(page.locator("#room")).to_contain_text("live 3", timeout=PATIENCE)
 
+    def test_a_reaction_is_shown_at_once_and_kept(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.say(self.room, "bob", "Lunch?")
+        pages = [self.visit(user=user, conversation=self.room) for user in ("alice", "bob")]
+        for page in pages:
+            expect(page.locator("#room")).to_contain_text("live 1", timeout=PATIENCE)
+        shown = "room.items[0].message.reactions?.map(({ key, own }) => `${key} ${own}`).join()"
+        alice, bob = pages
+        self.assertEqual("ok true", alice.evaluate(f"""async () => {{
+          const done = room.react(room.items[0].message.id, 'ok');
+          await new Promise(requestAnimationFrame);
+          const now = {shown};
+          await done;
+          return now;
+        }}"""))
+        bob.wait_for_function(f"{shown} === 'ok false'")
+        self.assertEqual([["alice", "ok"]], bob.evaluate("""async () => {
+          const { reactions } = await room.fetchReactions(room.items[0].message.id);
+          return reactions.map(({ user, key }) => [user, key]);
+        }"""))
+        alice.evaluate("room.react(room.items[0].message.id, 'ok', false)")
+        bob.wait_for_function(f"{shown} === undefined")
+
     def test_a_conversation_opens_at_the_first_unread_message(self):
         self.gateway.converse(self.room, "carol", "bob")
         self.gateway.say(self.room, "bob", *(f"Said {n}" for n in range(1, 301)))
