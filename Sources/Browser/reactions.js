@@ -121,9 +121,7 @@ export class Reactions {
    * @param {Message} message
    * @param {string[]} keys
    */
-  noteOwn({ id, rev }, keys) {
-    if ((this.#known.get(id)?.rev ?? 0) <= rev) this.#known.set(id, { rev, keys: new Set(keys) });
-  }
+  noteOwn({ id, rev }, keys) { this.#known.set(id, { rev, keys: new Set(keys) }); }
 
   /** A subscription began, maybe at another gateway: what was asked before may be lost. */
   begin() {

@@ -9,6 +9,7 @@ import { applyDelta } from '../../../Sources/Browser/merge.js';
 import { playedConnection, settled } from './fake-gateway.mjs';
 import { connected, FakeLog, outage } from './fake-log.mjs';
 import { Timers } from './played-timers.mjs';
+import { randomSource } from './random.mjs';
 
 const people = (count, from = 1) => Array.from({ length: count }, (_, at) => `user${at + from}`);
 
@@ -446,4 +447,61 @@ test('a reaction to what somebody said does not end that they type', async () =>
   assert.deepEqual(conversation.typists, ['bob']);
   socket().frame(log.say());
   assert.deepEqual(conversation.typists, []);
+});
+
+test('at rest each message shows what the log has, whatever happened', async (t) => {
+  const timers = new Timers();
+  t.after(timers.install());
+  for (let seed = 1; seed <= 150; seed += 1) {
+    const source = randomSource(seed);
+    const random = {
+      below: (count) => source.int(0, count - 1),
+      pick: (all) => all[source.int(0, all.length - 1)],
+    };
+    const log = reactive(6);
+    const { conversation, socket, chips, ...played } = await followed(log);
+    const calls = [];
+    const cut = async (meanwhile = () => {}) => {
+      const { length } = played.sockets;
+      socket().end(1006);
+      await settled();
+      meanwhile();
+      while (played.sockets.length === length) await played.clock.advance(500);
+      await socket().welcome();
+      await settled();
+    };
+    const happen = [
+      () => calls.push(conversation.react(
+        `m${random.below(6) + 1}`, random.pick(['a', 'b']), random.below(2) === 0)),
+      // Of others, of alice at another device, of more than are named: several changes at once.
+      () => {
+        const users = random.pick([['bob'], ['alice'], people(12), people(3, random.below(9))]);
+        const event = log.react(
+          random.below(6) + 1, random.pick(['a', 'b']), users, random.below(3) > 0);
+        if (!played.connection.isLive) return;
+        socket().frame(event);
+      },
+      () => { log.refuses = ({ method }) => (
+        method === 'react' && random.below(2) === 0 ? 'forbidden' : null); },
+      () => { log.refuses = null; },
+      () => cut(() => random.pick(happen.slice(0, 2))()),
+      () => timers.fire(),
+      () => settled(),
+    ];
+    for (let step = 0; step < 40; step += 1) await random.pick(happen)();
+    log.refuses = null;
+    await cut();
+    for (let n = 0; n < 60; n += 1) {
+      timers.fire();
+      await settled();
+    }
+    await Promise.allSettled(calls);
+    for (let seq = 1; seq <= 6; seq += 1) {
+      const own = new Set(log.keysOf(seq, 'alice'));
+      const expected = (log.at(seq).reactions ?? []).map(
+        ({ key, count, users }) => [key, count, users.join(), own.has(key)]);
+      assert.deepEqual(chips(seq), expected, `seed ${seed}, message ${seq}`);
+    }
+    played.client.close();
+  }
 });
