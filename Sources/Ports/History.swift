@@ -25,9 +25,9 @@ package enum HistoryQuery: Sendable, Hashable {
     case reactions(conversation: String, message: String, ReactionsRequest, for: String)
     /// With which keys a user who takes part reacts to messages between two places, exclusive.
     case ownReactions(conversation: String, after: Int, before: Int, of: String)
-    /// One of `conversation`, `page` and `changes`; `conflict` unless the log has this change in
-    /// the moment of the answer, and still keeps its mark. A log that has it has everything before
-    /// it too, so that nobody joins two branches.
+    /// One of `conversation`, `page` and `changes`; `logLost` unless the log has this change in the
+    /// moment of the answer, and still keeps its mark. A log that has it has everything before it
+    /// too, so that nobody joins two branches.
     indirect case provided(Head, HistoryQuery)
 }
 
@@ -58,6 +58,11 @@ extension HistoryQuery {
         case .conversation, .message, .page, .changes, .heads, .participants, .provided: nil
         }
     }
+}
+
+extension RequestError {
+    /// The log has not, or no longer knows, the change that a question is provided with.
+    package static let logLost = RequestError(.changeUnknown, "this log has no such change")
 }
 
 /// The answer to a `HistoryQuery`. There is none about a log whose parts contradict each other: the

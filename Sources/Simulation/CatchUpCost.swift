@@ -16,8 +16,8 @@ import Wire
 /// - the parts and the newest page together are at most one more than the full pages that would
 ///   hold what the parts brought;
 /// - no mark is asked about more than twice, for a holder and for the gateway itself, and once more
-///   each time that the log was put back or found damaged, or that a part of the chain was read:
-///   the stream may have passed the head of the answer without its mark.
+///   each time that the log was put back or found damaged. A question from below the mark is
+///   counted by itself: the stream may pass the mark without hearing it, and ask once more.
 struct CatchUpCost {
     /// Questions with this token or a lower one belong to an earlier feed or log.
     private var first: UInt64 = 0
@@ -34,9 +34,8 @@ struct CatchUpCost {
     private var revs: Set<Int> = []
     /// The end of what the chain brought.
     private var reached = 0
-    private var vouchings: [HistoryQuery: Int] = [:]
-    /// How many parts of the chain were read.
-    private var parts = 0
+    /// How often a mark was asked about.
+    private var vouchings: [Vouching: Int] = [:]
     // The current outage:
     private var reads = 0
     private var changes = 0
@@ -47,6 +46,13 @@ struct CatchUpCost {
     private var forks = 0
     /// How often the log was found damaged: what was known of its branch is asked again.
     private var damages = 0
+
+    private struct Vouching: Hashable {
+        let rev: Int
+        let mark: String
+        /// Whether the gateway had taken a change below it only.
+        let isFromBelow: Bool
+    }
 
     /// A feed begins, or the log may be another one.
     mutating func begin(after token: UInt64, generation: Int? = nil) {
@@ -88,10 +94,12 @@ struct CatchUpCost {
     ) throws(Violation) {
         guard token > first, generation == self.generation else { return }
         switch (query.bare, answer) {
-        case (.changes(_, _, .some, limit: 1, _), .changes):
-            vouchings[query, default: 0] += 1
+        case (.changes(_, let rev, let mark?, limit: 1, _), .changes):
+            let vouching = Vouching(
+                rev: rev, mark: mark, isFromBelow: query.provision.map { $0.rev < rev } ?? true)
+            vouchings[vouching, default: 0] += 1
             try require(
-                vouchings[query, default: 0] <= 2 + forks + damages + parts,
+                vouchings[vouching, default: 0] <= 2 + forks + damages,
                 "asks once more about \(query)")
         case (.changes(_, let since, nil, let limit, .some), .changes(let part)):
             try take(part, since, limit)
@@ -116,7 +124,6 @@ struct CatchUpCost {
     private mutating func take(
         _ part: Changes, _ since: Int, _ limit: Int
     ) throws(Violation) {
-        parts += 1
         if let epoch, epoch != part.head.epoch { begin(after: first) }
         // What lies between came by the feed, or nobody watches and the gateway skipped it.
         if since > reached { (reads, changes) = (0, 0) }
@@ -153,6 +160,11 @@ extension PageRequest {
 }
 
 extension HistoryQuery {
+    /// The change that a log must have to answer it; nil if none is named.
+    fileprivate var provision: Head? {
+        if case .provided(let head, _) = self { head } else { nil }
+    }
+
     /// The log of a question about messages, changes, or the conversation itself.
     var log: String? {
         switch self {

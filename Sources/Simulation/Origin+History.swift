@@ -74,9 +74,7 @@ extension Origin {
                         log.reactions(to: seq).filter { $0.user == user }.map { (seq, $0.key) }
                     }))
         case .provided(let head, let query):
-            if let id = query.conversation, let log = log(id), !log.proves(head) {
-                throw RequestError(.changeUnknown, "this log has no such change")
-            }
+            if let id = query.conversation, let log = log(id), !log.proves(head) { throw .logLost }
             return try found(query, clamp)
         }
     }

@@ -198,6 +198,37 @@ import Testing
             ], isPaced: true,
             found: "a cache that could not be written began anew without the newest change seen"),
         Seed(
+            seed: 16_024_293, steps: 77,
+            without: [
+                .drops, .duplicates, .empties, .failovers, .failures, .floors, .forks, .readers,
+                .reorders, .repeated, .restarts, .short, .stalls, .stores, .trims,
+            ],
+            found: "a busy stream passed each head with which a mark was confirmed, and asked again"
+        ),
+        Seed(
+            seed: 17_028_334, steps: 50,
+            without: [
+                .damages, .duplicates, .empties, .failovers, .failures, .floors, .forks, .gateways,
+                .lapses, .late, .readers, .reorders, .repeated, .restarts, .short, .stalls,
+                .stores, .trims,
+            ], isPaced: true, isRinging: true,
+            found: "the same where a feed only notifies"),
+        Seed(
+            seed: 17_028_505, steps: 65,
+            without: [
+                .damages, .drops, .duplicates, .empties, .failovers, .failures, .floors, .forks,
+                .gateways, .lapses, .late, .readers, .reorders, .repeated, .restarts, .short,
+                .stalls, .stores, .trims,
+            ],
+            found: "the same of a stream that rested between"),
+        Seed(
+            seed: 18_004_582, steps: 27,
+            without: [
+                .damages, .drops, .duplicates, .empties, .failovers, .failures, .floors, .gateways,
+                .late, .readers, .reorders, .short, .stores,
+            ], isPaced: true, isRinging: true,
+            found: "a log that was put back confirmed a mark again and again, and was not found"),
+        Seed(
             seed: 15_001_882, steps: 32,
             without: [
                 .damages, .drops, .duplicates, .empties, .failures, .floors, .forks, .gateways,

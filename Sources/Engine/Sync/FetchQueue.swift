@@ -290,9 +290,10 @@ extension FetchQueue.Question {
     fileprivate var proof: Head? {
         switch self {
         case .step(.latest, let subject), .step(.catchUp, let subject),
-            .step(.backfill, let subject), .range(let subject, _), .last(let subject):
+            .step(.backfill, let subject), .range(let subject, _), .proof(let subject, _),
+            .last(let subject):
             subject.seen
-        case .step, .heads, .proof, .reader, .message, .moment, .call, .list: nil
+        case .step, .heads, .reader, .message, .moment, .call, .list: nil
         }
     }
 }

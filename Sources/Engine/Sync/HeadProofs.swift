@@ -35,17 +35,16 @@ final class HeadProofs {
         return found(HeadProof(head, isForOrigin: true), stream).map { $0 && isOwn }
     }
 
-    /// What the cache or the origin found. The origin's word counts once the stream has reached the
-    /// head that the log had then. If the log was put back since, it no longer has that head, and
-    /// is asked again.
+    /// What the cache or the origin found. Of a change above the stream the origin's word counts
+    /// once the stream has reached it. If the log was put back since, it is asked again.
     private func found(_ proof: HeadProof, _ stream: Stream) -> Bool? {
         guard let replica = stream.replica else { return nil }
         if let holds = replica.identity.holds(proof) { return holds }
-        guard let head = replica.identity.expectedHead(for: proof) else { return nil }
-        if replica.isLive, replica.known < head.rev {
+        guard replica.identity.expects(proof) else { return nil }
+        if replica.isLive, replica.known < proof.rev {
             stream.replica?.identity.giveUp(proof)
         } else {
-            stream.waits.await(head.rev)
+            stream.waits.await(proof.rev)
         }
         return nil
     }
@@ -86,7 +85,8 @@ final class HeadProofs {
             fetcher.rank(of: stream))
     }
 
-    /// The origin answered.
+    /// The origin answered, of a log that had the newest change taken when it was asked: what it
+    /// has up to that change is of the stream's branch.
     func judged(
         _ proof: HeadProof, _ subject: FetchQueue.Subject, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>
@@ -95,16 +95,20 @@ final class HeadProofs {
         guard subject.isCurrent, shared.streams.has(stream) else { return }
         switch result {
         case .success(.changes(let changes)) where generation == stream.replica?.generation:
-            guard let position = stream.state?.position, changes.head.epoch == position.epoch
+            guard let state = stream.state, let seen = subject.seen,
+                changes.head.epoch == state.head.epoch
             else { return note(proof, false, stream) }
-            if changes.head.rev > position.rev {
-                stream.replica?.identity.expect(changes.head, for: proof)
-            } else if stream.mark(at: changes.head.rev) == changes.head.mark {
+            if proof.rev <= seen.rev || stream.mark(at: proof.rev) == proof.mark {
                 stream.replica?.identity.note(proof, holds: true)
+            } else if proof.rev > state.position.rev {
+                stream.replica?.identity.expect(proof)
             } else {
                 stream.replica?.identity.giveUp(proof)
             }
             shared.steps.emit(.wake(stream))
+        case .failure(.logLost) where generation == stream.replica?.generation:
+            // The log is compared, and the proof asked for again.
+            stream.replica?.identity.giveUp(proof)
         case .failure(let error)
         where error.code == .conflict && generation == stream.replica?.generation:
             note(proof, false, stream)

@@ -15,9 +15,8 @@ struct LogIdentity {
     private var suspected: Set<String> = []
     /// Results of head proofs. Bounded.
     private var proofs: [HeadProof: Bool] = [:]
-    /// Heads at which the origin's log had what holders saw. A stream that reaches such a head is
-    /// of the branch that has it.
-    private var expected: [HeadProof: Head] = [:]
+    /// Changes above the stream that the origin's log has, and that holders saw.
+    private var expected: Set<HeadProof> = []
     /// Head proofs that the cache or the origin is being asked for.
     private var asked: Set<HeadProof> = []
 
@@ -29,7 +28,7 @@ struct LogIdentity {
     mutating func begin(inSameFeed: Bool) {
         if !inSameFeed { (ended, suspected) = ([], []) }
         isConfirmed = false
-        (proofs, expected) = ([:], [:])
+        (proofs, expected) = ([:], [])
         asked = []
     }
 
@@ -56,8 +55,8 @@ struct LogIdentity {
     /// Whether the log has what a holder saw; nil if that is unknown.
     func holds(_ proof: HeadProof) -> Bool? { proofs[proof] }
 
-    /// The head that the stream has to reach before the origin's confirmation counts.
-    func expectedHead(for proof: HeadProof) -> Head? { expected[proof] }
+    /// Whether the origin's log has it, and the stream has yet to show it in its own branch.
+    func expects(_ proof: HeadProof) -> Bool { expected.contains(proof) }
 
     /// Whether a head proof is being asked for.
     var isAsking: Bool { !asked.isEmpty }
@@ -65,7 +64,7 @@ struct LogIdentity {
     /// A head proof is to be asked for.
     /// - Returns: whether it is not being asked for already, or was confirmed.
     mutating func ask(_ proof: HeadProof) -> Bool {
-        expected[proof] == nil && asked.insert(proof).inserted
+        !expected.contains(proof) && asked.insert(proof).inserted
     }
 
     mutating func note(_ proof: HeadProof, holds: Bool) {
@@ -74,26 +73,27 @@ struct LogIdentity {
         proofs[proof] = holds
     }
 
-    /// The origin's log has it, and had this head then.
-    mutating func expect(_ head: Head, for proof: HeadProof) {
+    /// The origin's log has it, above the stream.
+    mutating func expect(_ proof: HeadProof) {
         asked.remove(proof)
         if expected.count >= Self.proofLimit { expected.removeAll() }
-        expected[proof] = head
+        expected.insert(proof)
     }
 
-    /// The stream has reached this head: what another branch confirmed is asked about again.
+    /// The stream has reached this head. What it passed without its mark, or has with another one,
+    /// is asked about again.
     mutating func reached(_ head: Head) {
         guard !expected.isEmpty else { return }
-        for (proof, own) in expected where own.rev <= head.rev {
-            expected[proof] = nil
-            if own.rev == head.rev, own.mark == head.mark { note(proof, holds: true) }
+        for proof in expected where proof.rev <= head.rev {
+            expected.remove(proof)
+            if proof.rev == head.rev, proof.mark == head.mark { note(proof, holds: true) }
         }
     }
 
     /// No answer came, or one that counts no longer.
     mutating func giveUp(_ proof: HeadProof) {
         asked.remove(proof)
-        expected[proof] = nil
+        expected.remove(proof)
     }
 }
 

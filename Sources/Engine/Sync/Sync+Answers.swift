@@ -34,14 +34,15 @@ extension Sync {
                 took(page, for: run, subject)
             }
         case .proof(let subject, let proof):
-            let stream = subject.stream
-            guard case .success(.changes(let changes)) = result, subject.isCurrent,
-                streams.has(stream), generation == stream.replica?.generation
-            else { return proofs.judged(proof, subject, generation, result) }
-            // It has what its holder saw, and may be another branch than the stream's.
-            if hasLostItsEnd(subject, changes.head) { return lostItsEnd(stream) }
             proofs.judged(proof, subject, generation, result)
-            compare(changes.head, stream)
+            let stream = subject.stream
+            guard subject.isCurrent, streams.has(stream), generation == stream.replica?.generation
+            else { return }
+            switch result {
+            case .success(.changes(let changes)): compare(changes.head, stream)
+            case .failure(.logLost): lostItsEnd(stream)
+            case .success, .failure: break
+            }
         case .last(let subject):
             subject.stream.entry.isAskingLast = false
             conclude(nil, subject, generation, result) {

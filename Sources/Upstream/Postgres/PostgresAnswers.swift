@@ -65,7 +65,7 @@ final class PostgresAnswers: Sendable {
         guard case .success(let answer) = result else { return result }
         switch answer.word {
         case "absent": return .failure(.noConversation)
-        case "lost": return .failure(RequestError(.changeUnknown, "this log has no such change"))
+        case "lost": return .failure(.logLost)
         case "locked": return .failure(.conversationLocked)
         case "damaged":
             return .failure(noteDamage(answer["part"]?.string ?? "log", of: conversation))

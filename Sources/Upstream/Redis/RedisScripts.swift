@@ -73,7 +73,7 @@ final class RedisScripts: Sendable {
         let answer = Answer(word: reply.elements.first?.string ?? "", parts: reply.elements)
         switch answer.word {
         case "absent": return .failure(.noConversation)
-        case "lost": return .failure(RequestError(.changeUnknown, "this log has no such change"))
+        case "lost": return .failure(.logLost)
         case "damaged":
             let part = answer[1].string?.split(separator: ":").last.map(String.init) ?? "key"
             if let line = troubles.damagedLogs.add(conversation, part) { notice(line) }

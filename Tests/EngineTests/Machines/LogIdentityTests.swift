@@ -41,6 +41,25 @@ import Wire
         #expect(fourth)
     }
 
+    @Test mutating func whatLiesAboveTheStreamCountsOnceItIsReached() {
+        let (same, other) = (HeadProof(MachineSamples.head(8, mark: "x")), proof)
+        let passed = HeadProof(MachineSamples.head(6))
+        for proof in [same, other, passed] {
+            _ = identity.ask(proof)
+            identity.expect(proof)
+            let isAsked = identity.ask(proof)
+            #expect(!isAsked && identity.expects(proof))
+        }
+        identity.reached(MachineSamples.head(5))
+        #expect(identity.expects(passed) && identity.holds(passed) == nil)
+        identity.reached(MachineSamples.head(7))
+        #expect(identity.holds(other) == true && identity.holds(passed) == nil)
+        identity.reached(MachineSamples.head(8))
+        #expect(identity.holds(same) == nil && !identity.expects(same))
+        let isAskedAgain = identity.ask(passed)
+        #expect(isAskedAgain)
+    }
+
     @Test(arguments: [true, false])
     mutating func proofsAreOfOneFeedAndOneLog(_ isSame: Bool) {
         identity.note(proof, holds: true)
