@@ -20,7 +20,8 @@ package enum HistoryQuery: Sendable, Hashable {
     case changes(
         conversation: String, since: Int, mark: String?, limit: Int, recordAbove: Int? = nil)
     case heads([String])
-    case participants(conversation: String, ParticipantsRequest)
+    /// With a reader, not found unless the reader takes part.
+    case participants(conversation: String, ParticipantsRequest, reader: String? = nil)
     /// The reactions to one message, for a user who takes part.
     case reactions(conversation: String, message: String, ReactionsRequest, for: String)
     /// With which keys a user who takes part reacts to messages between two places, exclusive.
@@ -41,8 +42,8 @@ extension HistoryQuery {
     package var conversation: String? {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),
-            .changes(let id, _, _, _, _), .participants(let id, _), .reactions(let id, _, _, _),
-            .ownReactions(let id, _, _, _):
+            .changes(let id, _, _, _, _), .participants(let id, _, _),
+            .reactions(let id, _, _, _), .ownReactions(let id, _, _, _):
             id
         case .conversations, .conversationsSince, .listed, .heads: nil
         case .provided(_, let query): query.conversation

@@ -49,8 +49,9 @@ extension Origin {
             let damaged = damaged(among: ids)
             for id in ids where damaged[id] == nil { heads[id.id] = log(id)?.head }
             return .heads(heads, damaged: damaged.byID)
-        case .participants(let id, let request):
+        case .participants(let id, let request, let reader):
             let log = try present(id)
+            guard reader.map({ log.has($0) }) ?? true else { throw .noConversation }
             return .participants(log.participants(request, asOf: log.rev, atCommit: commit))
         case .reactions(let id, let message, let request, let user):
             let log = try present(id, for: user)

@@ -116,6 +116,17 @@ import Wire
         try world.settle()
     }
 
+    /// The gateway follows a log of Ann and Ben, and the origin has one of Ben.
+    @Test func whoIsOutOfTheLogIsNotToldWhoTakesPart() throws {
+        let world = try ReplicaStory.begin(messages: 0) { $0.verifyInterval = 60_000 }
+        try world.write(.removeParticipants(conversation: "c1", ["ann"]))
+        try world.write(.addParticipants(conversation: "c1", [NewParticipant(user: "ann")]))
+        try world.subscribe(0)
+        world.windBack(by: 1)
+        #expect(Self.code(try world.fetchParticipants(0)) == "not_found")
+        try world.settle()
+    }
+
     @Test func aDamagedLogIsNotAnswered() throws {
         let world = try Self.asker()
         world.damage("members")

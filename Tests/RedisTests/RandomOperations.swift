@@ -139,7 +139,8 @@ struct RandomOperations {
             let request = ParticipantsRequest(
                 limit: number(-1...2), offset: number(0...2) + (chance(50) ? crowd.count : 0),
                 order: chance(50) ? .desc : .asc)
-            return .participants(conversation: id, request)
+            return .participants(
+                conversation: id, request, reader: chance(50) ? user() : nil)
         case ...98: return .listed(user: user())
         default: return .conversations(user: user(), limit: 10, cursor: nil)
         }

@@ -198,6 +198,13 @@ import Testing
             ], isPaced: true,
             found: "a cache that could not be written began anew without the newest change seen"),
         Seed(
+            seed: 16_020_043, steps: 69,
+            without: [
+                .damages, .drops, .failovers, .floors, .forks, .gateways, .readers, .repeated,
+                .short, .stores, .trims,
+            ], isRinging: true,
+            found: "who took part in a log that was gone was told who takes part in the next one"),
+        Seed(
             seed: 16_024_293, steps: 77,
             without: [
                 .drops, .duplicates, .empties, .failovers, .failures, .floors, .forks, .readers,

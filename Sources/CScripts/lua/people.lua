@@ -1,16 +1,18 @@
 #!lua flags=no-writes,allow-oom
 -- include arguments log judging guarding
--- Arguments: what to read of the members, then the version of the member list that the gateway
--- knows and, for `page`, the users whose rows it asks for. If that version is another, or for
--- a cursor of `HSCAN`, replies with one step of a walk through all members: the version, the
--- rev of slot 0 and the number of rows, all three the same in each step of an undisturbed
--- walk, and the next cursor, 0 after the last step. `all` is a walk of one step.
+-- Arguments: the reader (may be empty), to whom the conversation is not there unless they take
+-- part; what to read of the members, then the version of the member list that the gateway knows
+-- and, for `page`, the users whose rows it asks for. If that version is another, or for a cursor
+-- of `HSCAN`, replies with one step of a walk through all members: the version, the rev of slot 0
+-- and the number of rows, all three the same in each step of an undisturbed walk, and the next
+-- cursor, 0 after the last step. `all` is a walk of one step.
 local function read()
   local refusal = damaged()
   if refusal then return refusal end
   local log = open()
-  if not log then return {'absent'} end
-  local cursor, known = take(2)
+  local reader, cursor, known = take(3)
+  local isShown = reader == '' or redis.call('HEXISTS', MEMBERS, reader) == 1
+  if not log or not isShown then return {'absent'} end
   local places = redis.call('HGET', META, 'places') or ''
   local size = redis.call('HLEN', MEMBERS)
   local version = table.concat({log.epoch, places, size}, ' ')

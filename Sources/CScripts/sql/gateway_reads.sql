@@ -395,6 +395,13 @@ declare
   is_ascending boolean := p_question ->> 'order' = 'asc';
   places bigint[];
 begin
+  -- To a user who does not take part the conversation is not there.
+  if p_question ->> 'reader' is not null and not exists (
+    select from members
+      where conversation = c.id and user_id = p_question ->> 'reader')
+  then
+    return json_build_object('word', 'absent');
+  end if;
   -- Two statements, since an index is read in the order that stands in the statement.
   if is_ascending then
     places := array(select place from members where conversation = c.id

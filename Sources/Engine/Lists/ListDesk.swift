@@ -73,7 +73,8 @@ final class ListDesk {
             askOrigin(.conversation(conversation, reader: user), call)
         } else if case .fetchParticipants(let conversation, let range) = call.request {
             sync.streams[conversation.id]?.expectPeople(for: &call)
-            askOrigin(.participants(conversation: conversation, range), call)
+            askOrigin(
+                .participants(conversation: conversation, range, reader: user), call)
         } else {
             answered(call, 0, .failure(.misled))
         }

@@ -107,7 +107,7 @@ struct WaitingCall {
             json.conversations(list)
             return json.bytes
         case .participants(let list):
-            if case .participants(_, let range) = query { json.participants(list, range) }
+            if case .participants(_, let range, _) = query { json.participants(list, range) }
             return json.bytes
         case .conversation, .conversationsSince, .listed, .message, .page, .changes, .heads,
             .reactions, .ownReactions:

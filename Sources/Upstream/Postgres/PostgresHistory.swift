@@ -73,7 +73,8 @@ final class PostgresHistory: Sendable {
                 conversation: id, since: since, mark: mark, limit: limit, recordAbove: recordAbove)
             changes(question, having: proof, then: answer)
         case .heads(let ids): heads(ids, then: answer)
-        case .participants(let id, let request): participants(id, request) { answer($0, [:]) }
+        case .participants(let id, let request, let reader):
+            participants(id, request, reader) { answer($0, [:]) }
         case .reactions(let id, let message, let request, let user):
             reactions(to: message, of: id, request, for: user) {
                 answer($0.map { .reactions($0) }, [:])
@@ -202,13 +203,14 @@ final class PostgresHistory: Sendable {
     }
 
     private func participants(
-        _ id: String, _ request: ParticipantsRequest,
+        _ id: String, _ request: ParticipantsRequest, _ reader: String?,
         then answer: @escaping @Sendable (Result<HistoryAnswer, RequestError>) -> Void
     ) {
         answers.read("people", id) { json in
             json.member("order", string: request.order.rawValue)
             json.member("offset", int: max(0, request.offset))
             json.member("limit", int: request.limit)
+            json.member("reader", string: reader)
         } then: { result in
             answer(
                 result.flatMap { read in

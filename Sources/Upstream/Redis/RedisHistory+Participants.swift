@@ -8,15 +8,15 @@ import Wire
 /// order is cached here until somebody joins or leaves.
 extension RedisHistory {
     func participants(
-        _ id: String, _ request: ParticipantsRequest,
+        _ id: String, _ request: ParticipantsRequest, _ reader: String?,
         then answer: @escaping @Sendable (Result<ParticipantList, RequestError>) -> Void
     ) {
         let known = request.limit > 0 ? rosters.roster(of: id) : nil
-        if known != nil { return read(id, request, known, then: answer) }
+        if known != nil { return read(id, request, reader, known, then: answer) }
         wholeLists.enter { [self] over in
             // A request that waited while another one read all of it reads a page.
             let known = request.limit > 0 ? rosters.roster(of: id) : nil
-            read(id, request, known) { result in
+            read(id, request, reader, known) { result in
                 answer(result)
                 over()
             }
@@ -24,12 +24,12 @@ extension RedisHistory {
     }
 
     private func read(
-        _ id: String, _ request: ParticipantsRequest, _ known: Roster?,
+        _ id: String, _ request: ParticipantsRequest, _ reader: String?, _ known: Roster?,
         then answer: @escaping @Sendable (Result<ParticipantList, RequestError>) -> Void
     ) {
         let page = known?.page(request)
         let asked = page.map { ["page", known?.version ?? ""] + $0 } ?? ["0"]
-        step(asked, of: id, MemberWalk()) { [self] result in
+        step(asked, of: id, for: reader, MemberWalk()) { [self] result in
             let people = (try? result.get())?.people ?? 0
             wholeLists.work(on: people) { [self] in
                 answer(result.flatMap { list($0, of: id, request, known) })
@@ -40,19 +40,20 @@ extension RedisHistory {
     /// Reads a page, or all members in steps, so that other commands come between. If slot 0
     /// changes meanwhile, begins again; after a few times, reads all of them in one step.
     private func step(
-        _ asked: [String], of id: String, _ walk: MemberWalk,
+        _ asked: [String], of id: String, for reader: String?, _ walk: MemberWalk,
         then: @escaping @Sendable (Result<MemberWalk, RequestError>) -> Void
     ) {
-        scripts.run(.people, of: id, asked.map { Array($0.utf8) }) { [self] result in
+        let arguments = ([reader ?? ""] + asked).map { Array($0.utf8) }
+        scripts.run(.people, of: id, arguments) { [self] result in
             do throws(RequestError) {
                 var walk = walk
                 switch walk.take(try result.get()) {
                 case .isOver: then(.success(walk))
-                case .goesOn(let cursor): step([cursor], of: id, walk, then: then)
+                case .goesOn(let cursor): step([cursor], of: id, for: reader, walk, then: then)
                 case .isTorn:
                     guard walk.tries < MemberWalk.tryLimit else { throw .unreadable }
                     let again = MemberWalk(tries: walk.tries + 1)
-                    step([again.cursor], of: id, again, then: then)
+                    step([again.cursor], of: id, for: reader, again, then: then)
                 }
             } catch {
                 then(.failure(error))

@@ -55,8 +55,8 @@ final class RedisHistory: Sendable {
                 conversation: id, since: since, mark: mark, limit: limit, recordAbove: recordAbove)
             changes(question, having: head, then: answer)
         case .heads(let ids): heads(ids, then: answer)
-        case .participants(let id, let request):
-            participants(id, request) { answer($0.map { .participants($0) }) }
+        case .participants(let id, let request, let reader):
+            participants(id, request, reader) { answer($0.map { .participants($0) }) }
         case .reactions(let id, let message, let request, let user):
             reactions(to: message, of: id, request, for: user) {
                 answer($0.map { .reactions($0) })
@@ -228,8 +228,8 @@ extension HistoryQuery {
     fileprivate var topics: [RedisTopic] {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),
-            .changes(let id, _, _, _, _), .participants(let id, _), .reactions(let id, _, _, _),
-            .ownReactions(let id, _, _, _):
+            .changes(let id, _, _, _, _), .participants(let id, _, _),
+            .reactions(let id, _, _, _), .ownReactions(let id, _, _, _):
             [.conversation(id.id)]
         case .conversations(let user, _, _), .conversationsSince(let user, _, _),
             .listed(let user):
