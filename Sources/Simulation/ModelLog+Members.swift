@@ -22,16 +22,37 @@ extension ModelLog {
         }
     }
 
+    /// The participants on a page.
+    func people(_ request: ParticipantsRequest, asOf rev: Int) -> [String] {
+        let all = record(asOf: rev).participants
+        let ordered = request.order == .asc ? all : all.reversed()
+        guard request.limit > 0 else { return ordered }
+        return Array(ordered.dropFirst(request.offset).prefix(request.limit))
+    }
+
+    /// How far the user has read, as of a change, for who was told of the read markers up to a
+    /// commit: a marker that came with a change is of that change.
+    func read(by user: String, asOf rev: Int, told commit: Int) -> Int {
+        let commits = Set(changes.map(\.commit))
+        let newest = changes[rev - 1].commit
+        var read = 0
+        for marker in markers[user] ?? [] {
+            if !commits.contains(marker.commit) {
+                if marker.commit <= commit { read = max(read, marker.seq) }
+            } else if marker.commit < newest
+                || marker.commit == newest && marker.seq <= highest(asOf: rev)
+            {
+                read = marker.seq
+            }
+        }
+        return read
+    }
+
     func participants(
         _ request: ParticipantsRequest, asOf rev: Int, atCommit commit: Int
     ) -> ParticipantList {
-        let all = record(asOf: rev).participants
-        let ordered = request.order == .asc ? all : all.reversed()
-        let chosen =
-            request.limit <= 0
-            ? ordered[...] : ordered.dropFirst(request.offset).prefix(request.limit)
-        return ParticipantList(
-            participants: chosen.map { user in
+        ParticipantList(
+            participants: people(request, asOf: rev).map { user in
                 var json = JSONWriter()
                 json.beginObject()
                 json.member("id", string: user)
@@ -39,7 +60,7 @@ extension ModelLog {
                 json.member("lastReadSeq", int: reader?.lastReadSeq ?? 0)
                 json.endObject()
                 return json.bytes
-            }, total: all.count)
+            }, total: record(asOf: rev).participants.count)
     }
 
     /// The message first sent with this id.

@@ -342,6 +342,11 @@ package struct ModelLog: Sendable {
                 .filter { $0.slot > 0 && message($0.slot, asOf: rev).author == user }
             read = max(read, own.map(\.slot).max() ?? 0)
         }
+        return reader(user, asOf: rev, read: read)
+    }
+
+    /// The own fields, as of a change, of a user who has read so far.
+    func reader(_ user: String, asOf rev: Int, read: Int) -> ReaderState {
         let unread = stride(from: max(read + 1, floor), through: highest(asOf: rev), by: 1).count {
             seq in
             let message = message(seq, asOf: rev)

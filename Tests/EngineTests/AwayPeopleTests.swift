@@ -127,6 +127,25 @@ import Wire
         try world.settle()
     }
 
+    /// A feed that only notifies tells of a marker behind the changes that were made after it.
+    @Test func aMarkerMayComeBehindALaterChange() throws {
+        let world = try ReplicaStory.begin(messages: 2, isRinging: true)
+        try world.subscribe(0)
+        #expect(People(try world.fetchParticipants(0))?.isOpen == false)
+        world.hold(.feed)
+        world.sayUnheard("rings")
+        world.sayUnheard("rings once more")
+        world.perform(.markRead(conversation: "c1", seq: 2), by: .user("ben"))
+        world.sayUnheard("is read with it")
+        try world.hearOnce()
+        try world.hearOnce()
+        #expect(world.held(by: 0).runs == [[1, 5]])
+        world.hold(.origin)
+        let people = try #require(People(try world.fetchParticipants(0)))
+        #expect(people.isOpen && people.read == ["ann": 5, "ben": 0])
+        try world.settle()
+    }
+
     @Test func aDamagedLogIsNotAnswered() throws {
         let world = try Self.asker()
         world.damage("members")

@@ -198,6 +198,14 @@ import Testing
             ], isPaced: true,
             found: "a cache that could not be written began anew without the newest change seen"),
         Seed(
+            seed: 16_010_359, steps: 31,
+            without: [
+                .damages, .empties, .forks, .readers, .reorders, .repeated, .short, .stalls,
+                .stores, .trims,
+            ], isRinging: true,
+            found: "the oracle took a marker that came behind a later change for one that never was"
+        ),
+        Seed(
             seed: 16_020_043, steps: 69,
             without: [
                 .damages, .drops, .failovers, .floors, .forks, .gateways, .readers, .repeated,
