@@ -58,6 +58,22 @@ import Wire
         try world.settle()
     }
 
+    /// The stream has yet to begin, and answers to writes overtake each other.
+    @Test func theNewestOfTwoWritesIsNotMissedThoughTheOtherWasAnsweredLast() throws {
+        let world = try ReplicaStory.begin(messages: 3) { $0.gapGrace = 1_000 }
+        let older = try #require(world.head())
+        world.hold(.answers)
+        try world.subscribe(0)
+        world.hold(.feed)
+        world.sayUnheard("the backend's own")
+        let newer = try #require(world.head())
+        for head in [newer, older] { world.noteWritten(Written("c1", head)) }
+        try world.release(.answers)
+        try world.pass(10)
+        #expect(world.held(by: 0).asOf == newer.rev)
+        try world.settle()
+    }
+
     @Test func anotherGatewayWaitsForTheWriteThatARequestNames() throws {
         let world = try world(gateways: 2) { $0.gapGrace = 100 }
         world.hold(.feed)

@@ -244,6 +244,14 @@ import Testing
             ], isPaced: true, isRinging: true,
             found: "a log that was put back confirmed a mark again and again, and was not found"),
         Seed(
+            seed: 20_053_830, steps: 36,
+            without: [
+                .damages, .drops, .duplicates, .failovers, .floors, .forks, .readers, .reorders,
+                .short, .stalls, .stores, .trims,
+            ], isPaced: true, isRinging: true,
+            found: "of two writes that were answered before the log was read the older one counted"
+        ),
+        Seed(
             seed: 15_001_882, steps: 32,
             without: [
                 .damages, .drops, .duplicates, .empties, .failures, .floors, .forks, .gateways,

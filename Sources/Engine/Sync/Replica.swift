@@ -43,8 +43,8 @@ struct Replica {
     private var hasShownLatest = false
     /// Some subscriber is owed slots.
     private(set) var isOwed = false
-    /// The newest write that was acknowledged before the stream had a position.
-    var acknowledged: Head?
+    /// The newest change of each log that was acknowledged before the stream had a position.
+    var acknowledged: [String: Int] = [:]
     /// What subscribers were sent above the position.
     var ahead = ChangesAhead()
     /// Whether it is the log that the stream knows.

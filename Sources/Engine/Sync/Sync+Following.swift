@@ -166,8 +166,9 @@ extension Sync {
     func acknowledged(_ written: Written) {
         guard let stream = streams[written.conversation.id], stream.replica != nil else { return }
         guard let known = stream.state?.head.epoch else {
-            // Of which log it is shows when the stream begins.
-            stream.replica?.acknowledged = written.head
+            // Of which log it is shows when the stream begins. Answers overtake each other.
+            let rev = stream.replica?.acknowledged[written.head.epoch] ?? 0
+            stream.replica?.acknowledged[written.head.epoch] = max(rev, written.head.rev)
             return
         }
         if known == written.head.epoch {
@@ -178,11 +179,15 @@ extension Sync {
         }
     }
 
-    /// The stream has begun: a write that was acknowledged before is in its log, or in another one.
+    /// The stream has begun: writes that were acknowledged before are in its log, or in another
+    /// one.
     func takeAcknowledged(_ stream: Stream) {
-        guard let head = stream.replica?.acknowledged, stream.state != nil else { return }
-        stream.replica?.acknowledged = nil
-        acknowledged(Written(stream.id, head))
+        guard let revs = stream.replica?.acknowledged, let epoch = stream.state?.head.epoch,
+            !revs.isEmpty
+        else { return }
+        stream.replica?.acknowledged = [:]
+        if let rev = revs[epoch] { applier.expect(rev, stream) }
+        if revs.keys.contains(where: { $0 != epoch }) { doubt(stream) }
     }
 
     /// The log is the one that the stream knows: the feed's events about it count.
