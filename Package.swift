@@ -81,7 +81,7 @@ let package = Package(
         core("Chat", ["JSON"]),
         core("Wire", ["Chat", "JSON"]),
         core("Ports", ["Wire", "Chat", "JSON"]),
-        core("Rules", ["Ports", "Wire", "JSON"]),
+        core("Rules", ["Ports", "Wire", "Chat", "JSON"]),
         core("Engine", ["Rules", "Ports", "Wire", "Chat", "JSON"]),
         core("ClientCore", ["Wire", "Chat", "JSON"]),
         core("Simulation", ["Engine", "Rules", "Ports", "Wire", "Chat", "JSON"]),

@@ -113,8 +113,8 @@ package final class Reader {
             for id in ids { heads[id.id] = try rows.conversations.log(id)?.head }
             return .heads(heads)
         case .participants(let id, let request, let reader):
-            let log = try reader.map { try log(id, for: $0) } ?? log(id)
-            return .participants(try participants(log, request))
+            return .participants(
+                try participants(reader.map { try log(id, for: $0) } ?? log(id), request))
         case .reactions(let id, let message, let request, let user):
             return .reactions(try reactions(to: message, try log(id, for: user), request))
         case .ownReactions(let id, let after, let before, let user):

@@ -16,8 +16,8 @@ extension Command {
                      roles are made only if that is allowed; otherwise it says what to type
             check    says what is missing, differs or is dangerous, a line each; exits with 1 if
                      anything is
-            upgrade  goes up to this version, in one transaction. What has to be dropped for that, and
-                     has something of yours depend on it, is named, and nothing is done
+            upgrade  goes up to this version, in one transaction. What has to be dropped for that,
+                     and has something of yours depend on it, is named, and nothing is done
 
             The names of the schema and of the roles are upstream.postgres.schema and .roles of the
             configuration. With --config, install also writes its limits for those who write in

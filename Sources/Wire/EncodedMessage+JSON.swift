@@ -4,8 +4,8 @@ import JSON
 /// Converts between a message's parts and the text that is stored and sent. `Chat.Message` defines
 /// the shape; this adds the seq and rev that every stored message has.
 extension EncodedMessage {
-    /// Encodes the message object. `contentRev` as in `EncodedMessage`. A tombstone keeps its place, author and times and nothing else;
-    /// its unknown fields were content too.
+    /// Encodes the message object; `contentRev` as in `EncodedMessage`. A tombstone keeps its
+    /// place, author and times and nothing else; its unknown fields were content too.
     package static func encode(
         id: String, conversation: String, seq: Int, rev: Int, author: String, body: String?,
         attachment: RawJSON?, metadata: RawJSON?, createdAt: Timestamp, editedAt: Timestamp?,

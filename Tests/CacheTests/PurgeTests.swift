@@ -51,7 +51,8 @@ import Testing
         try connection.execute(
             """
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
-            INSERT INTO message SELECT 1, i, i, 'm' || i, 'a', 0, 0, NULL, '{}', NULL, i, NULL FROM n;
+            INSERT INTO message
+                SELECT 1, i, i, 'm' || i, 'a', 0, 0, NULL, '{}', NULL, i, NULL FROM n;
             INSERT INTO place_by_id SELECT cid, id, seq FROM message;
             INSERT INTO place_by_rev SELECT cid, rev, seq FROM message;
             INSERT INTO reaction SELECT cid, 1, 'u' || seq, 'k', seq, 0 FROM message;

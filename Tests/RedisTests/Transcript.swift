@@ -90,7 +90,8 @@ enum Transcript {
         return "\(message.seq)@\(message.rev) \(name(message.id)) by \(message.author)"
             + " \(String(decoding: content.canonical(), as: UTF8.self))"
             + " \(read.reactions.map { "\($0.key) \($0.count) \($0.users)" })"
-            + " of \(read.contentRev ?? read.rev ?? 0) edited \(read.editedAt != nil) deleted \(message.isDeleted) sound \(isSound)"
+            + " of \(read.contentRev ?? read.rev ?? 0) edited \(read.editedAt != nil)"
+            + " deleted \(message.isDeleted) sound \(isSound)"
     }
 
     private static func line(_ head: Head) -> String {

@@ -4,8 +4,8 @@ import Simulation
 /// What the environment says of a simulation. `SIMULATION_SEEDS` runs that many seeds of each kind
 /// instead of the usual ones, `SIMULATION_FIRST` begins elsewhere, `SIMULATION_ENDLESS` goes on
 /// from there until it is stopped, or has run that many seeds or `SIMULATION_SECONDS`.
-/// `SIMULATION_SEED`, with `_WORLD`, `_STEPS`, `_PACED`, `_RINGING`, `_REACTS` and `_WITHOUT`, runs one world
-/// and prints what happens in it: what a failing seed asks for.
+/// `SIMULATION_SEED`, with `_WORLD`, `_STEPS`, `_PACED`, `_RINGING`, `_REACTS` and `_WITHOUT`, runs
+/// one world and prints what happens in it: what a failing seed asks for.
 enum Setting {
     private static func text(_ name: String) -> String? {
         ProcessInfo.processInfo.environment["SIMULATION_" + name]

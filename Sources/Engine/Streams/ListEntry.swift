@@ -45,8 +45,8 @@ struct ListEntry {
         return type
     }
 
-    /// The next change of the log was a reaction, which lists don't tell: who knows the state before
-    /// it needs no event for it.
+    /// The next change of the log was a reaction, which lists don't tell: watchers who know the
+    /// state before it need no event for it.
     mutating func skip(to state: Stream.State) {
         guard let sent, sent.head.epoch == state.head.epoch, sent.head.rev == state.head.rev - 1
         else { return }

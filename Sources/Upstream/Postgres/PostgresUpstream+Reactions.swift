@@ -4,6 +4,7 @@ import Ports
 import Rules
 import Wire
 
+/// Who reacts to messages, read from Postgres.
 extension SeenReactions {
     /// Those in an answer of `look`.
     init(_ answer: JSONObject, of slot: StoredMessage) {
