@@ -9,6 +9,7 @@ extension Bound {
         switch route {
         case .messages: (body, rows) = ("1,000 × (`limits.message` + 1 KiB), 4 MiB", "1,000")
         case .message: (body, rows) = ("64 KiB + 6 × `limits.message`", "3")
+        case .reaction: (body, rows) = (Self.small, "4, and what the message shows of reactions")
         case .conversation: (body, rows) = ("4 MiB", "those who are named")
         case .participant: (body, rows) = ("256 KiB", "3")
         case .heads: (body, rows) = ("2 MiB", "1,000")

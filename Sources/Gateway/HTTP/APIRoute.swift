@@ -5,6 +5,7 @@ package enum APIRoute: String, Sendable, CaseIterable {
     case conversation = "/v1/conversations/{id}"
     case messages = "/v1/conversations/{id}/messages"
     case message = "/v1/conversations/{id}/messages/{mid}"
+    case reaction = "/v1/conversations/{id}/messages/{mid}/reactions/{user}/{key}"
     case changes = "/v1/conversations/{id}/changes"
     case participants = "/v1/conversations/{id}/participants"
     case participant = "/v1/conversations/{id}/participants/{user}"
@@ -46,7 +47,7 @@ package enum APIRoute: String, Sendable, CaseIterable {
         case .participant: 4 * Self.smallBody
         // A thousand ids of 255 bytes.
         case .heads: 2 << 20
-        case .conversations, .changes, .participants, .boundaries, .gaps, .disconnect:
+        case .conversations, .reaction, .changes, .participants, .boundaries, .gaps, .disconnect:
             Self.smallBody
         }
     }
