@@ -225,8 +225,14 @@ extension FeedEvent {
         if case .record(let record, _, _, _, _, _) = self { record.namesEverybody } else { false }
     }
 
-    /// Whether watchers of lists are told of it: of any change but a reaction.
-    package var isToldToLists: Bool { message.map { !$0.isReaction } ?? true }
+    /// Whether watchers of lists are told of it: of any change but a reaction. The value may be
+    /// newer than the change, so that it is the change that counts.
+    package var isToldToLists: Bool {
+        guard case .message(_, .updated, let message, let head, _) = self,
+            let contentRev = message.contentRev
+        else { return true }
+        return contentRev >= head.rev
+    }
 
     /// Participants before this change of slot 0 who are gone, or rejoined.
     package var removed: [String] {

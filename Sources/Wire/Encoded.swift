@@ -30,9 +30,6 @@ package struct EncodedMessage: Sendable, Hashable {
         self.contentRev = contentRev
         self.json = json
     }
-
-    /// Whether its newest change was a reaction.
-    package var isReaction: Bool { !isDeleted && contentRev.map { $0 < rev } ?? false }
 }
 
 /// Slot 0 of a conversation: its record, without per-user fields.

@@ -106,8 +106,8 @@ final class Rig {
     }
 
     /// Writes to the origin without a word to the gateway.
-    func writeUntold(_ operations: Operation...) -> [FeedEvent] {
-        operations.flatMap { origin.perform($0, by: .server).events }
+    func writeUntold(_ operations: Operation..., by caller: Caller = .server) -> [FeedEvent] {
+        operations.flatMap { origin.perform($0, by: caller).events }
     }
 
     func tell(_ events: [FeedEvent]) {

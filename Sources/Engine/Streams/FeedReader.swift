@@ -139,7 +139,10 @@ final class FeedReader {
     private func move(_ event: FeedEvent) {
         switch event {
         case .message(let conversation, let type, let message, let head, _):
-            advance(conversation, event, head) { apply(type, message, head, to: $0) }
+            let isListed = event.isToldToLists
+            advance(conversation, event, head) {
+                apply(type, message, head, isListed: isListed, to: $0)
+            }
         case .record(let record, let head, _, _, let isNew, _):
             if isNew, !isElsewhere { replaced(record.id, head) }
             advance(record.id, event, head) { apply(record, head, event, to: $0) }
@@ -172,7 +175,8 @@ final class FeedReader {
         guard state.head.epoch == head.epoch, state.head.rev < head.rev else {
             // The store was read ahead of the feed, and lists were not updated for the changes
             // between.
-            return announcer.list(stream)
+            if event.isToldToLists { announcer.list(stream) }
+            return
         }
         sync.tally.noteChange()
         apply(stream)
@@ -180,7 +184,8 @@ final class FeedReader {
     }
 
     private func apply(
-        _ type: DeltaType, _ message: EncodedMessage, _ head: Head, to stream: Stream
+        _ type: DeltaType, _ message: EncodedMessage, _ head: Head, isListed: Bool,
+        to stream: Stream
     ) {
         if let from = stream.state?.position {
             streams.remember(message, from: from, to: head, stream)
@@ -188,7 +193,7 @@ final class FeedReader {
         stream.state?.head = head
         stream.state?.position = head
         stream.updateLast(message)
-        if !message.isReaction {
+        if isListed {
             announcer.list(stream)
         } else if let state = stream.state {
             stream.entry.skip(to: state)

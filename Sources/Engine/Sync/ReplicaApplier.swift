@@ -36,6 +36,7 @@ final class ReplicaApplier {
             let mark = message.rev == head.rev ? head.mark : nil
             store.keep(message, mark: mark, asOf: head.rev, of: stream)
             emit(.changed(stream, message, rev: head.rev, mark: head.mark))
+            if event.isToldToLists { emit(.list(stream)) }
             // A feed that is out of order, or reads what it reports, may have brought a newer
             // value.
             let position = stream.state?.position.rev ?? 0
@@ -55,6 +56,7 @@ final class ReplicaApplier {
     func tell(_ type: DeltaType, _ via: Via, _ message: EncodedMessage, _ stream: Stream) {
         stream.updateLast(message)
         emit(.changed(stream, message, rev: message.rev, mark: nil))
+        emit(.list(stream))
         fanout.tell(type, via, message, stream)
     }
 
@@ -69,6 +71,7 @@ final class ReplicaApplier {
         let gone = stream.take(record, step, isNew: event?.isBeginning ?? false)
             .union((event?.removed ?? []).map(\.id)).map(\.text).sorted()
         emit(.changed(stream, nil, rev: record.rev, mark: mark))
+        emit(.list(stream))
         emit(.removed(stream, fanout.remove(gone, from: stream)))
         fanout.tell(record, stream)
         emit(.left(stream, users: gone))
@@ -132,8 +135,7 @@ final class ReplicaApplier {
 
     /// The stream has taken no change above its position. If no other change was mentioned, it is
     /// at the present; otherwise there is a hole that the feed may still close.
-    /// - Parameter tellsLists: false after a live change that lists don't tell.
-    func settle(_ stream: Stream, tellsLists: Bool = true) {
+    func settle(_ stream: Stream) {
         guard let position = stream.state?.position, stream.replica?.generation != nil else {
             return
         }
@@ -146,7 +148,7 @@ final class ReplicaApplier {
         }
         fanout.touch(stream)
         stream.entry.arrivedAt = status.arrived(stream.id.id)
-        if tellsLists { emit(.list(stream)) }
+        emit(.list(stream))
         emit(.wake(stream))
     }
 

@@ -47,11 +47,10 @@ extension Sync {
         applier.raiseFloor(stream, to: head.floor)
         if state.position.rev == state.head.rev {
             streams.remember(event.message, from: state.position, to: head, stream)
-            let isQuiet = !event.isToldToLists && replica.isLive
             applier.raisePosition(of: stream, to: head)
             applier.apply(event, head, stream)
-            if isQuiet, let state = stream.state { stream.entry.skip(to: state) }
-            applier.settle(stream, tellsLists: !isQuiet)
+            if !event.isToldToLists, let state = stream.state { stream.entry.skip(to: state) }
+            applier.settle(stream)
         } else {
             applier.note(head, stream)
             applier.apply(event, head, stream)

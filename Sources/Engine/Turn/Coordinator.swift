@@ -65,7 +65,6 @@ final class Coordinator {
         case .wake(let stream): desk.wake(stream)
         case .release(let stream): desk.releaseHeldReplies(stream)
         case .changed(let stream, let message, let rev, let mark):
-            announcer.list(stream)
             totals.note(message, rev: rev, mark: mark, stream)
         case .list(let stream): announcer.list(stream)
         case .opened(let stream):
