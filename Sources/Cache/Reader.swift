@@ -170,6 +170,8 @@ package final class Reader {
         guard let message = try rows.messages.message(log.cid, id: id) else {
             throw RequestError.noMessage
         }
+        // What is left of those to a deleted message waits for the purge.
+        if message.isDeleted { return ReactionList(entries: [], total: 0, hasMore: false) }
         return ReactionList(
             try rows.reactions.page(log.cid, at: message.seq, request), of: try message.reactions(),
             request)

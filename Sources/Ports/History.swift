@@ -38,6 +38,16 @@ extension HistoryQuery {
         if case .provided(_, let query) = self { query.bare } else { self }
     }
 
+    /// Whether it asks who reacts.
+    package var isOfReactions: Bool {
+        switch self {
+        case .reactions, .ownReactions: true
+        case .conversation, .conversations, .conversationsSince, .listed, .message, .page,
+            .changes, .heads, .participants, .provided:
+            false
+        }
+    }
+
     /// The one log that it is about; nil for others.
     package var conversation: String? {
         switch self {

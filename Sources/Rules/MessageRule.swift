@@ -93,7 +93,7 @@ extension Message {
         case .reacted(let reacted):
             after.reactions = reacted.shown
             // What an earlier version stored under these names.
-            after.unknown.removeAll { ["reactions", "contentRev"].contains($0.key) }
+            after.unknown.removeAll { EncodedMessage.namesOfReactions.contains($0.key) }
         }
         return after
     }

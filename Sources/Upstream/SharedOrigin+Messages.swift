@@ -50,7 +50,7 @@ extension SharedOrigin {
             isEnabled { [self] result in
                 switch result {
                 case .success(true): change(id, of: conversation, by: .react(reacting), last)
-                case .success(false): refuse(conversation, last, .notEnabled)
+                case .success(false): finish(last, .failure(.notEnabled))
                 case .failure(let error): finish(last, .failure(error))
                 }
             }

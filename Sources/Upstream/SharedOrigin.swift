@@ -83,7 +83,12 @@ extension SharedOrigin {
                 switch call {
                 case .perform(let operation, let caller, let token):
                     perform(operation, Call(caller: caller, token: token))
-                case .ask(let query, let token): ask(query, token: token)
+                case .ask(let query, let token):
+                    if query.isOfReactions {
+                        askEnabled(query, token: token)
+                    } else {
+                        ask(query, token: token)
+                    }
                 case .forkEpoch(let head, let conversation, let token):
                     forkEpoch(head, conversation: conversation, token: token)
                 case .subscribe(let conversation): subscribe(conversation)
@@ -94,6 +99,18 @@ extension SharedOrigin {
                 case .disconnect(let user, let mayComeBack, let token):
                     disconnect(user, mayComeBack: mayComeBack, token: token)
                 }
+            }
+        }
+    }
+
+    private func askEnabled(_ query: HistoryQuery, token: UInt64) {
+        isEnabled { [self] result in
+            switch result {
+            case .success(true): ask(query, token: token)
+            case .success(false):
+                outlet.deliver([.answered(token: token, generation: 0, .failure(.notEnabled))])
+            case .failure(let error):
+                outlet.deliver([.answered(token: token, generation: 0, .failure(error))])
             }
         }
     }
@@ -126,7 +143,7 @@ extension SharedOrigin {
     }
 
     /// Refuses a call that no conversation would accept; who does not take part gets `not_found`.
-    func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
+    private func refuse(_ conversation: String, _ call: Call, _ error: RequestError) {
         look("", in: conversation, for: nil, call) { [self] result in
             finish(call, result.flatMap { _ in .failure(error) })
         }

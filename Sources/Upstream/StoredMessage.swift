@@ -37,7 +37,7 @@ package struct StoredMessage: Sendable {
     /// only where there are none.
     private var unknown: [JSONMember] {
         guard reactions != nil else { return content.unknown }
-        return content.unknown.filter { !["reactions", "contentRev"].contains($0.key) }
+        return content.unknown.filter { !EncodedMessage.namesOfReactions.contains($0.key) }
     }
 
     // MARK: content
@@ -78,8 +78,11 @@ struct StoredReactions: Sendable {
     /// The rev of the last change that was no reaction.
     var contentRev: Int
 
-    init?(_ shown: [UInt8], contentRev: Int) {
-        guard let json = try? RawJSON(shown), let shown = [Reaction](json) else { return nil }
+    /// - Parameter rev: that of the message.
+    init?(_ shown: [UInt8], contentRev: Int, upTo rev: Int) {
+        guard contentRev <= rev, let json = try? RawJSON(shown), let shown = [Reaction](json) else {
+            return nil
+        }
         self.shown = shown
         self.contentRev = contentRev
     }

@@ -54,10 +54,29 @@ extension EncodedMessage {
         contentRev == nil ? [] : try Message(json).reactions
     }
 
+    /// Its value. What an earlier version stored under the names of reactions is among the unknown
+    /// fields.
+    /// - Throws: if its text is no message.
+    package func value() throws(RecordError) -> Message {
+        var message = try Message(json)
+        guard contentRev == nil, !message.reactions.isEmpty || message.contentRev != nil else {
+            return message
+        }
+        let names = Set(message.unknown.map(\.key))
+        message.unknown += ((try? JSONObject(json))?.members ?? []).filter {
+            Self.namesOfReactions.contains($0.key) && !names.contains($0.key)
+        }
+        (message.reactions, message.contentRev) = ([], nil)
+        return message
+    }
+
+    /// The fields of a message that say who reacts.
+    package static let namesOfReactions: Set = ["reactions", "contentRev"]
+
     /// Its content as the author sent it.
     /// - Throws: if its text is no message.
     package func content() throws(RecordError) -> MessageContent {
-        let message = try Message(json)
+        let message = try value()
         return MessageContent(
             body: message.body, attachment: message.attachment, metadata: message.metadata,
             unknown: message.unknown)

@@ -36,6 +36,26 @@ import Wire
         #expect(try EncodedMessage.decode(json: message.json).isDeleted)
     }
 
+    /// What an earlier version stored under the names of reactions means nothing, and stays.
+    @Test func fieldsOfAnEarlierVersionAreUnknown() throws {
+        let text =
+            #"{"id":"m","conversation":"c","seq":1,"rev":2,"author":"a","body":"b","#
+            + #""attachment":null,"metadata":{},"createdAt":"1970-01-01T00:00:00.000Z","#
+            + #""editedAt":null,"deleted":false,"x":1,"contentRev":5,"#
+            + #""reactions":[{"key":"k","count":1,"users":["a"],"more":1}]}"#
+        var message = EncodedMessage(
+            seq: 1, rev: 2, id: "m", author: "a", isDeleted: false,
+            createdAt: Timestamp(milliseconds: 0), json: Array(text.utf8))
+        let value = try message.value()
+        #expect(value.reactions.isEmpty && value.contentRev == nil)
+        #expect(value.unknown.map(\.key) == ["x", "contentRev", "reactions"])
+        #expect(try message.content().unknown == value.unknown)
+        #expect(try message.reactions().isEmpty)
+        message.contentRev = 1
+        #expect(try message.value().reactions.map(\.key) == ["k"])
+        #expect(try message.value().unknown.map(\.key) == ["x"])
+    }
+
     @Test func comesBackWhole() throws {
         let words = [
             "", "a", "\"quoted\"", "é😀\u{0}", "\n\t\\", String(repeating: "x", count: 700),

@@ -19,10 +19,11 @@
 --   rev and time at which it was sent, hash and author as in `ids`; a tab and the seq → id; two
 --   tabs and the seq → the rev at which a message was sent that has changed since and is not
 --   trimmed. `known` of `meta` is the first seq of these.
--- - `reactions` (sorted set, all of one score): two entries for each reaction to a message, by its
---   slot with 16 digits: `k`, key, rev and time (ms) at which it began, user, with tabs between
---   them; `u`, the user with a length before, rev, time, key. `reactions` of `meta` counts those of
---   messages that are not deleted. What a message shows of them stands before its content.
+-- - `reactions` (sorted set, all of one score): three entries for each reaction to a message, by
+--   its slot with 16 digits: `k`, key, rev and time (ms) at which it began, user, with tabs between
+--   them; `u`, the user with a length before, rev, time, key; `r`, rev, time, key, user. So each
+--   list is one range. `reactions` of `meta` counts the reactions. What a message shows of them
+--   stands before its content.
 --
 -- A key can be lost by itself: evicted, deleted, restored from elsewhere. So each key but `marks`
 -- holds the `tag` of its log, under a name that no id can have, and `seal` of `meta` says what the

@@ -15,10 +15,8 @@ local function read()
       'ZRANGEBYLEX', REACTIONS, '[' .. placed(slot), '(' .. placed(last + 1), 'LIMIT', 0, 1)[1]
     if not entry then break end
     slot = tonumber(entry:sub(1, 16))
-    if not redis.call('ZSCORE', DELETED, int(slot)) then
-      for at, text in ipairs(keysOf(slot, user)) do
-        if at % 2 == 1 then found[#found + 1], found[#found + 2] = slot, text end
-      end
+    for _, own in ipairs(ownOf(slot, user)) do
+      found[#found + 1], found[#found + 2] = slot, own.key
     end
     slot = slot + 1
   end

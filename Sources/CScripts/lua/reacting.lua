@@ -3,21 +3,34 @@
 local function placed(slot) return string.format('%016.0f', slot) end
 local function ofKey(slot, key) return placed(slot) .. 'k' .. key .. '\t' end
 local function ofUser(slot, user) return placed(slot) .. 'u' .. #user .. ':' .. user .. '\t' end
+local function ofAll(slot) return placed(slot) .. 'r\t' end
 
--- The entries that begin with a text which ends with a tab, in their order, from a rev on.
-local function entries(prefix, first, limit)
-  return redis.call(
-    'ZRANGEBYLEX', REACTIONS, '[' .. prefix .. placed(first), '(' .. prefix:sub(1, -2) .. '\n',
-    'LIMIT', 0, limit)
+-- The three entries of a reaction, by its key, its user and its rev.
+local function entriesOf(slot, user, key, rev, time)
+  local began = rev .. '\t' .. time .. '\t'
+  return {
+    ofKey(slot, key) .. began .. user, ofUser(slot, user) .. began .. key,
+    ofAll(slot) .. began .. key .. '\t' .. user,
+  }
 end
 
--- The keys with which a user reacts to a message, oldest first; behind each its entry.
-local function keysOf(slot, user)
-  local found = {}
-  local prefix = ofUser(slot, user)
-  for _, entry in ipairs(entries(prefix, 0, 100)) do
-    found[#found + 1] = entry:sub(#prefix + 1):match('^%d+\t%d+\t(.*)$')
-    found[#found + 1] = entry:sub(#prefix + 1)
+-- What stands behind a text that ends with a tab, in the order of revs, from a rev on: rev, time,
+-- and the rest.
+local function behind(prefix, first, limit)
+  local found = redis.call(
+    'ZRANGEBYLEX', REACTIONS, '[' .. prefix .. placed(first), '(' .. prefix:sub(1, -2) .. '\n',
+    'LIMIT', 0, limit)
+  for at, entry in ipairs(found) do
+    found[at] = {entry:sub(#prefix + 1):match('^(%d+)\t(%d+)\t(.*)$')}
+  end
+  return found
+end
+
+-- A user's reactions to a message, oldest first.
+local function ownOf(slot, user)
+  local found = behind(ofUser(slot, user), 0, 100)
+  for at, parts in ipairs(found) do
+    found[at] = {rev = parts[1], time = parts[2], key = parts[3]}
   end
   return found
 end

@@ -15,9 +15,7 @@ local function read()
   local value = slot and redis.call('HGET', MESSAGES, slot)
   local function keys(of)
     local found = {}
-    for at, text in ipairs(slot and keysOf(slot, of) or {}) do
-      if at % 2 == 1 then found[#found + 1] = text end
-    end
+    for at, own in ipairs(slot and ownOf(slot, of) or {}) do found[at] = own.key end
     return found
   end
   local rest = slot and redis.call(

@@ -1,5 +1,5 @@
 #!lua
--- include arguments permitted kinds retyping log typing judging writing reacting
+-- include arguments permitted kinds retyping log typing judging writing reacting dropping
 -- Arguments: the step, the new epoch, which also identifies the repair, marks; for `part` the
 -- first and last seq. After the log's keys one more, for the old `ids`.
 --
@@ -53,8 +53,8 @@ local function begin()
     log.seq, log.rev, log.floor = high, rev, low or high + 1
     log.activity, log.record = activity, 0
   end
-  -- Without what counts them, or without some of them, none can be believed.
-  if part == REACTIONS or log.isHeadless then
+  -- Reactions of which some are lost, or which nothing counts, can't be believed.
+  if redis.call('ZCARD', REACTIONS) ~= 3 * (log.reactions or 0) then
     redis.call('UNLINK', REACTIONS)
     redis.call('HDEL', META, 'reactions')
   end
@@ -84,11 +84,13 @@ local function part(from, to)
     if not rev and log.floor == slot then
       redis.call('HDEL', MESSAGES, name)
       log.floor = slot + 1
+      dropReactions(log, slot, slot + 1)
     else
       if not rev then
         local before = redis.call('HGET', MESSAGES, int(slot - 1)) or ''
         created, gone, author = before:match('^%d+\t(%d+)\t') or '0', '1', 'lost'
         id = 'lost-' .. name
+        dropReactions(log, slot, slot + 1)
         advance(log, name, marks:sub((slot - from) * 8 + 1, (slot - from) * 8 + 8))
         value = table.concat({int(log.rev), created, '', '1', id, author, ''}, '\t')
         redis.call('HSET', MESSAGES, name, value)

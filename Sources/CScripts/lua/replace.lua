@@ -29,7 +29,7 @@ elseif kind == 'r' then
 else
   isDeleted = '1'
   redis.call('ZADD', DELETED, slot, slot)
-  dropReactions(log, placed(slot), placed(slot + 1))
+  dropReactions(log, slot, slot + 1)
   if log.last == place then
     -- From the newest slot that is not deleted on, tombstones are as many as slots.
     local low, high = math.max(log.floor, 1) - 1, place - 1

@@ -63,7 +63,7 @@ local function trim(log, retain, time, span)
     redis.call('ZREM', DELETED, slot)
     log.floor = log.floor + 1
   end
-  dropReactions(log, '', placed(log.floor))
+  dropReactions(log, 0, log.floor)
   forget(log, known, time, span)
   if log.last < log.floor then log.last = 0 end
   local kept, limit = log.rev - log.base, math.max(65536, 4 * retain)

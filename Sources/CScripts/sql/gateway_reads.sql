@@ -126,7 +126,7 @@ begin
   for slot in
     select * from (
       (select m.rev, message_json(m) as shown,
-          coalesce(octet_length(m.content::text), 0) + 128 as size
+          bytes_of(m) as size
         from messages m
         where m.conversation = c.id and m.rev > since and m.seq >= c.floor
         order by m.rev limit most + 1)
@@ -218,7 +218,7 @@ begin
       if not found then return damaged('messages'); end if;
       slots := slots || step.slot;
       sent := sent || message_json(m);
-      taken := taken + coalesce(octet_length(m.content::text), 0) + 128;
+      taken := taken + bytes_of(m);
     end if;
   end loop;
   if not more and since + n <> c.rev then return damaged('revs'); end if;

@@ -15,7 +15,9 @@ begin
       'id', m.id, 'conversation', m.conversation, 'seq', m.seq, 'rev', m.rev,
       'author', m.author, 'createdAt', moment(m.created_at),
       'editedAt', moment(m.edited_at), 'deleted', true)
-    else coalesce(m.content::jsonb -> 'unknown', '{}') || jsonb_build_object(
+    else coalesce(m.content::jsonb -> 'unknown', '{}')
+      - case when m.reactions is not null then array['reactions', 'contentRev'] else '{}' end
+      || jsonb_build_object(
       'id', m.id, 'conversation', m.conversation, 'seq', m.seq, 'rev', m.rev,
       'author', m.author, 'body', m.content::jsonb -> 'body',
       'attachment', m.content::jsonb -> 'attachment',
@@ -93,6 +95,15 @@ begin
       'deleted', m.deleted, 'id', m.id, 'author', m.author, 'content', m.content,
       'reactions', m.reactions, 'contentRev', m.content_rev)
   );
+end
+$$;
+
+-- About as many bytes as a message takes in an answer.
+create or replace function {schema}.bytes_of(m {schema}.messages)
+  returns bigint language plpgsql {stable} as $$
+begin
+  return coalesce(octet_length(m.content::text), 0)
+    + coalesce(octet_length(m.reactions::text), 0) + 128;
 end
 $$;
 

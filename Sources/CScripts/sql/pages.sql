@@ -54,7 +54,7 @@ begin
       order by seq limit p_limit
     loop
       exit when taken > p_bytes;
-      taken := taken + coalesce(octet_length(m.content::text), 0) + 128;
+      taken := taken + bytes_of(m);
       return next m;
     end loop;
   end if;
@@ -74,7 +74,7 @@ begin
       order by seq desc limit p_limit
     loop
       exit when taken > p_bytes;
-      taken := taken + coalesce(octet_length(m.content::text), 0) + 128;
+      taken := taken + bytes_of(m);
       return next m;
     end loop;
   end if;
@@ -86,7 +86,7 @@ create or replace function {schema}.size_of(p_messages {schema}.messages[])
   returns bigint language plpgsql {stable} as $$
 begin
   return coalesce((
-    select sum(coalesce(octet_length(content::text), 0) + 128)
+    select sum(bytes_of(m))
     from unnest(p_messages) as m), 0);
 end
 $$;

@@ -168,7 +168,7 @@ extension MessageLog {
         var log = access.log
         guard var message = stored else { throw RequestError.noMessage }
         if let decided {
-            let value = try EncodedMessage.decode(json: message.json).changed(by: decided, at: now)
+            let value = try message.value().changed(by: decided, at: now)
             message = try replace(
                 message, in: &log, by: value, contentRev: decided.contentRev(of: message))
         }

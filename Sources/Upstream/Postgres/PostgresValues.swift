@@ -50,7 +50,8 @@ struct PostgresMessage {
             isDeleted: isDeleted, isTrimmed: isTrimmed, id: id, author: author, content: content)
         if let shown = object["reactions"]?.given {
             guard let contentRev = object["contentRev"]?.place,
-                let reactions = StoredReactions(shown.bytes, contentRev: contentRev)
+                let reactions = StoredReactions(
+                    shown.bytes, contentRev: contentRev, upTo: rev)
             else { return nil }
             slot.reactions = reactions
         }

@@ -33,7 +33,8 @@ extension StoredMessage {
             guard pieces.count == 3,
                 let contentRev = Int(String(decoding: pieces[1], as: UTF8.self)),
                 RedisReply.places.contains(contentRev),
-                let reactions = StoredReactions(Array(pieces[0]), contentRev: contentRev)
+                let reactions = StoredReactions(
+                    Array(pieces[0]), contentRev: contentRev, upTo: rev)
             else { return nil }
             self.reactions = reactions
             rest = pieces[2]
