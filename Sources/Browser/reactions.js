@@ -174,23 +174,24 @@ export class Reactions {
     const here = this.#values().map(({ message }) => message);
     const ids = new Set(here.map(({ id }) => id));
     for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
-    const open = here.filter((message) => this.#isOpen(message)).map(({ seq }) => seq);
+    const open = here.filter((message) => this.#isOpen(message));
     while (open.length > 0) {
       const [low] = open;
-      const behind = open.findIndex((seq) => seq - low >= SPAN);
+      const behind = open.findIndex(({ seq }) => seq - low.seq >= SPAN);
       this.#askFor(open.splice(0, behind < 0 ? open.length : behind));
     }
   }
 
-  /** @param {number[]} seqs  ascending */
-  async #askFor(seqs) {
-    const asked = new Set(seqs);
-    const params = { after: seqs[0] - 1, before: seqs[seqs.length - 1] + 1 };
+  /** @param {Message[]} messages  by ascending seq */
+  async #askFor(messages) {
+    const asked = new Map(messages.map(({ seq, rev }) => [seq, rev]));
+    const [first, last] = [messages[0], messages[messages.length - 1]];
+    const params = { after: first.seq - 1, before: last.seq + 1 };
     const final = (/** @type {{own: {seq: number, keys: string[]}[]}} */ { own }) => {
       const keysAt = new Map(own.map(({ seq, keys }) => [seq, keys]));
       for (const { message } of this.#values()) {
-        // It is as new as what was heard before it.
-        if (asked.has(message.seq)) this.noteOwn(message, keysAt.get(message.seq) ?? []);
+        // It is as new as what was heard before the question. What changed since is asked again.
+        if (asked.get(message.seq) === message.rev) this.noteOwn(message, keysAt.get(message.seq) ?? []);
       }
       this.#changed();
     };

@@ -15,6 +15,10 @@ extension Change {
             if let body { json.member("body", string: body) }
             if let metadata { json.member("metadata", raw: metadata) }
         }
+        if case .react(let key, let isOn) = kind {
+            json.member("react", string: key)
+            json.member("on", bool: isOn)
+        }
         if let ifRev { json.member("ifRev", int: ifRev) }
         if let epoch { json.member("epoch", string: epoch) }
         switch state {
@@ -31,9 +35,15 @@ extension Change {
         guard let object = try? JSONObject(json), let id = object["id"]?.string,
             let message = object["message"]?.string
         else { return nil }
-        let isEdit = object["edit"]?.bool ?? false
-        let edit = Kind.edit(body: object["body"]?.string, metadata: object["metadata"])
-        self.init(id: id, message: message, kind: isEdit ? edit : .delete)
+        let kind: Kind
+        if object["edit"]?.bool == true {
+            kind = .edit(body: object["body"]?.string, metadata: object["metadata"])
+        } else if let key = object["react"]?.string {
+            kind = .react(key: key, isOn: object["on"]?.bool ?? false)
+        } else {
+            kind = .delete
+        }
+        self.init(id: id, message: message, kind: kind)
         ifRev = object["ifRev"]?.int
         epoch = object["epoch"]?.string
         if let error = object["failed"]?.object { state = .failed(error.requestError()) }

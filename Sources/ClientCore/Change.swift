@@ -2,7 +2,7 @@ import Chat
 import JSON
 import Wire
 
-/// An edit or a deletion of a message that the gateway has not confirmed yet.
+/// An edit, a deletion, or a reaction to a message, that the gateway has not confirmed yet.
 public struct Change: Sendable, Hashable, Identifiable {
     /// What is to become of the message.
     public enum Kind: Sendable, Hashable {
@@ -11,6 +11,8 @@ public struct Change: Sendable, Hashable, Identifiable {
         case edit(body: String?, metadata: RawJSON?)
         /// It is deleted.
         case delete
+        /// The user's reaction with a key of 1 to 64 bytes begins, or ends.
+        case react(key: String, isOn: Bool)
     }
 
     /// How far it got.
@@ -39,6 +41,9 @@ public struct Change: Sendable, Hashable, Identifiable {
     package var generation = 0
     /// How far it got.
     public internal(set) var state = State.sending
+
+    /// Whether it is a reaction: whatever became of the message since, it is still meant.
+    package var isReaction: Bool { if case .react = kind { true } else { false } }
 
     /// A change that is to be made.
     public init(id: String, message: String, kind: Kind) {
@@ -85,6 +90,15 @@ struct ChangeQueue: Sendable {
     mutating func add(_ change: Change) {
         guard !changes.contains(where: { $0.id == change.id }) else { return }
         var change = change
+        if case .react(let key, _) = change.kind {
+            // Of those that wait, what was decided last counts.
+            changes.removeAll { other in
+                guard case .react(let same, _) = other.kind, other.id != underWay else {
+                    return false
+                }
+                return other.message.isSameID(change.message) && same.isSameID(key)
+            }
+        }
         // What was written of a value that one's own change replaced was written of that change.
         for made in made where made.message.isSameID(change.message) {
             if (made.generation, made.from) == (change.generation, change.ifRev) {
@@ -118,12 +132,14 @@ struct ChangeQueue: Sendable {
         underWay = nil
         failures = 0
         backoff.reset()
-        guard let done, let rev else { return }
+        // A reaction replaces no value that was seen.
+        guard let done, let rev, !done.isReaction else { return }
         if let from = done.ifRev, from != rev {
             made.append((done.message, done.generation, from, rev))
             if made.count > Self.remembered { made.removeFirst() }
         }
-        for index in changes.indices where changes[index].message.isSameID(done.message) {
+        for index in changes.indices
+        where changes[index].message.isSameID(done.message) && !changes[index].isReaction {
             if changes[index].ifRev == done.ifRev { changes[index].ifRev = rev }
         }
     }

@@ -2,7 +2,8 @@ import Chat
 import JSON
 import Wire
 
-/// How a session edits, deletes and marks as read: at once if it can, again after an outage.
+/// How a session edits, deletes, reacts and marks as read: at once if it can, again after an
+/// outage.
 extension ClientSession {
     /// What was changed and is not confirmed, oldest first.
     package func changes(of conversation: String) -> [Change] {
@@ -20,7 +21,8 @@ extension ClientSession {
         let id = conversation.id
         var state = conversations[id] ?? ConversationState(id: conversation)
         var change = change
-        if change.ifRev == nil, let known = state.holder.message(change.message) {
+        if change.ifRev == nil, !change.isReaction, let known = state.holder.message(change.message)
+        {
             change.ifRev = known.rev
             change.epoch = known.rev.flatMap { _ in state.holder.head?.epoch }
             change.generation = state.holder.generation
@@ -96,12 +98,17 @@ extension ClientSession {
         var params = RequestParams(conversation: conversations[id]?.id ?? id.text)
         params.set("id", change.message)
         params.set("ifRev", change.ifRev)
-        guard case .edit(let body, let metadata) = change.kind else {
-            return ("deleteMessage", params)
+        switch change.kind {
+        case .delete: return ("deleteMessage", params)
+        case .react(let key, let isOn):
+            params.set("key", key)
+            params.set("on", isOn)
+            return ("react", params)
+        case .edit(let body, let metadata):
+            params.set("body", body.map(RawJSON.init(string:)) ?? .null)
+            params.set("metadata", metadata)
+            return ("editMessage", params)
         }
-        params.set("body", body.map(RawJSON.init(string:)) ?? .null)
-        params.set("metadata", metadata)
-        return ("editMessage", params)
     }
 
     /// Asks which log a conversation has that nobody follows.

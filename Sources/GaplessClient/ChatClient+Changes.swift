@@ -2,7 +2,7 @@ import ClientCore
 import JSON
 import Wire
 
-/// Edits, deletions and read markers that wait for a connection, as what is sent does.
+/// Edits, deletions, reactions and read markers that wait for a connection, as what is sent does.
 extension ChatClient {
     /// Edits a message, now or as soon as there is a session: it is kept until it was made, was
     /// refused, or is in conflict with what somebody else made of the message since. The rows show
@@ -20,6 +20,20 @@ extension ChatClient {
     @discardableResult
     public func queueDelete(_ message: String, in conversation: String) -> String {
         queue(message, .delete, conversation)
+    }
+
+    /// Reacts to a message, or takes that back, now or as soon as there is a session: of several
+    /// that wait with one key, the last counts. The rows show what the gateway has; `changes(in:)`
+    /// has what is not confirmed.
+    /// - Parameters:
+    ///   - key: what to react with, 1 to 64 bytes.
+    ///   - isOn: whether the reaction begins or ends.
+    /// - Returns: The id of the change.
+    @discardableResult
+    public func queueReaction(
+        _ key: String, to message: String, in conversation: String, isOn: Bool = true
+    ) -> String {
+        queue(message, .react(key: key, isOn: isOn), conversation)
     }
 
     /// Says that everything up to a place was read, now or as soon as there is a session.
@@ -49,7 +63,8 @@ extension ChatClient {
         runner.post { $0.perform { session, _ in session.discardChange(change, of: conversation) } }
     }
 
-    /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
+    /// The edits, deletions and reactions that are not confirmed, failed, or are in conflict,
+    /// oldest first.
     public func changes(in conversation: String) async -> [Change] {
         await runner.run { runner in
             runner.restore(conversation)

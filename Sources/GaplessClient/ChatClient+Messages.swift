@@ -208,6 +208,75 @@ extension ChatClient {
         return try await change("deleteMessage", params, conversation)
     }
 
+    /// Reacts to a message, or takes that back.
+    /// - Parameters:
+    ///   - key: what to react with, 1 to 64 bytes.
+    ///   - isOn: whether the reaction begins or ends.
+    ///   - user: whose reaction an admin takes back; nil for one's own.
+    /// - Returns: The message, and the keys with which one reacts to it now, oldest first.
+    /// - Throws: `ClientError`: `conflict` for a deleted message, `too_large` beyond a limit,
+    ///   `forbidden` where clients may not react.
+    @discardableResult
+    public func react(
+        _ key: String, to message: String, in conversation: String, isOn: Bool = true,
+        of user: String? = nil
+    ) async throws -> (message: Message, own: [String]) {
+        var params = RequestParams(conversation: conversation)
+        params.set("id", message)
+        params.set("key", key)
+        params.set("on", isOn)
+        params.set("user", user)
+        let answer = try await call("react", params) { answer in
+            (
+                try JSONObject.record(answer.object("message"), Message.init),
+                answer["own"]?.array?.compactMap(\.string) ?? []
+            )
+        }
+        runner.post { $0.perform { session, _ in session.show([answer.0], in: conversation) } }
+        return answer
+    }
+
+    /// Fetches who reacts to a message, oldest first.
+    /// - Parameters:
+    ///   - key: nil for all.
+    ///   - limit: at most so many, 1 to 1,000.
+    ///   - cursor: `next` of the page before.
+    /// - Throws: `ClientError`.
+    public func fetchReactions(
+        to message: String, in conversation: String, key: String? = nil, limit: Int = 100,
+        cursor: String? = nil
+    ) async throws -> ReactionsResponse {
+        var params = RequestParams(conversation: conversation)
+        params.set("id", message)
+        params.set("key", key)
+        params.set("limit", PageLimit.nearest(limit))
+        params.set("cursor", cursor)
+        return try await call("fetchReactions", params) { try ReactionsResponse($0) }
+    }
+
+    /// Fetches with which keys one reacts to messages: needed where a message counts users of a key
+    /// whom it does not name.
+    /// - Parameters:
+    ///   - after: a seq, exclusive.
+    ///   - before: a seq, exclusive, at most 1,000 places further.
+    /// - Returns: The keys by seq, oldest first.
+    /// - Throws: `ClientError`.
+    public func fetchOwnReactions(
+        in conversation: String, after: Int, before: Int
+    ) async throws -> [Int: [String]] {
+        var params = RequestParams(conversation: conversation)
+        params.set("after", after)
+        params.set("before", before)
+        return try await call("fetchOwnReactions", params) { answer in
+            var own: [Int: [String]] = [:]
+            for entry in answer["own"]?.array ?? [] {
+                guard let entry = entry.object, let seq = entry["seq"]?.int else { continue }
+                own[seq] = entry["keys"]?.array?.compactMap(\.string) ?? []
+            }
+            return own
+        }
+    }
+
     private func change(
         _ method: String, _ params: RequestParams, _ conversation: String
     ) async throws -> Message {

@@ -97,6 +97,17 @@ extension ConversationFace {
     @discardableResult
     public func delete(_ message: String) -> String { delete(see(message)) }
 
+    /// Reacts to a message, or takes that back, now or as soon as there is a session: see
+    /// `ChatClient.queueReaction`.
+    /// - Returns: The id of the change.
+    @discardableResult
+    public func react(_ key: String, to message: String, isOn: Bool = true) -> String {
+        let change = Change(
+            id: MessageID.make(), message: message, kind: .react(key: key, isOn: isOn))
+        writer.feed.link.queue(change, in: writer.feed.conversation)
+        return change.id
+    }
+
     /// Says that everything up to a place was read, now or as soon as there is a session.
     public func markRead(upTo seq: Int) {
         writer.feed.link.queueRead(upTo: seq, in: writer.feed.conversation)
@@ -111,7 +122,8 @@ extension ConversationFace {
 extension ManagedMessageList: ConversationFace {
     /// What is not sent yet, oldest first; each is among the rows too.
     public var drafts: [Draft] { feed.window.drafts }
-    /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
+    /// The edits, deletions and reactions that are not confirmed, failed, or are in conflict,
+    /// oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.
     public var writer: ConversationWriter { ConversationWriter(feed: feed) }
@@ -120,7 +132,8 @@ extension ManagedMessageList: ConversationFace {
 extension History: ConversationFace {
     /// What is not sent yet, oldest first; each is among the rows too.
     public var drafts: [Draft] { feed.window.drafts }
-    /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
+    /// The edits, deletions and reactions that are not confirmed, failed, or are in conflict,
+    /// oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.
     public var writer: ConversationWriter { ConversationWriter(feed: feed) }
@@ -129,7 +142,8 @@ extension History: ConversationFace {
 extension ChatDataSource: ConversationFace {
     /// What is not sent yet, oldest first; each is among the rows too.
     public var drafts: [Draft] { feed.window.drafts }
-    /// The edits and deletions that are not confirmed, failed, or are in conflict, oldest first.
+    /// The edits, deletions and reactions that are not confirmed, failed, or are in conflict,
+    /// oldest first.
     public var edits: [Change] { feed.window.changes }
     /// Who writes to the conversation.
     public var writer: ConversationWriter { ConversationWriter(feed: feed) }

@@ -56,6 +56,8 @@ extension TestGateway {
             return log.page(params).map { .result($0) } ?? .refusal(.messageNotFound)
         case "sendMessage", "editMessage", "deleteMessage", "markRead":
             return written(request, log)
+        case "react": return reacted(request, log)
+        case "fetchReactions", "fetchOwnReactions": return reactions(request, log)
         case "findBoundaries": return .result(log.boundaries)
         default: return administered(request, log)
         }
@@ -108,6 +110,59 @@ extension TestGateway {
                 + #""token":"test","complete":false}"#)
     }
 
+    private func reacted(_ request: Request, _ log: TestLog) -> Answer {
+        let (params, conversation) = (request.params, log.id)
+        guard let id = params["id"]?.string, let place = log.place(of: id) else {
+            return .refusal(.messageNotFound)
+        }
+        let user = params["user"]?.string ?? request.user
+        if user != request.user {
+            if params["on"]?.bool == true { return .refusal(.authorNotSelf) }
+            if !log.admins.contains(request.user) { return .refusal(.notAdmin) }
+        }
+        let before = log[place]
+        if before.isDeleted { return .refusal(.messageDeleted) }
+        let shown = logs[conversation]?.react(
+            user, to: id, key: params["key"]?.string ?? "",
+            isOn: params["on"]?.bool ?? false, shown: before.reactions, at: network.now.clock)
+        if let shown {
+            change(id, conversation) { message in
+                message.reactions = shown
+                message.contentRev = before.contentRev ?? before.rev
+            }
+        }
+        guard let log = logs[conversation] else { return .silence }
+        let own = log.keys(of: request.user, to: id).map(\.quoted).joined(separator: ",")
+        return .result(#"{"message":\#(log[place].text),"own":[\#(own)],"head":\#(log.head)}"#)
+    }
+
+    private func reactions(_ request: Request, _ log: TestLog) -> Answer {
+        let params = request.params
+        guard request.method == "fetchReactions" else {
+            let after = params["after"]?.int ?? 0
+            let places = after + 1..<max(params["before"]?.int ?? 0, after + 1)
+            let own = log.messages.enumerated().compactMap { index, message -> String? in
+                let keys = log.keys(of: request.user, to: message.id).map(\.quoted)
+                guard places.contains(index + 1), !keys.isEmpty else { return nil }
+                return #"{"seq":\#(index + 1),"keys":[\#(keys.joined(separator: ","))]}"#
+            }
+            return .result(#"{"own":[\#(own.joined(separator: ","))]}"#)
+        }
+        guard let id = params["id"]?.string, log.place(of: id) != nil else {
+            return .refusal(.messageNotFound)
+        }
+        let key = params["key"]?.string
+        let all = (log.reactions[id] ?? []).filter { key == nil || $0.key == key }
+        let start = params["cursor"]?.string.flatMap { Int($0) } ?? 0
+        let end = min(all.count, start + (params["limit"]?.int ?? 100))
+        let page = all[min(start, end)..<end].map { entry in
+            #"{"user":\#(entry.user.quoted),"key":\#(entry.key.quoted),"at":"\#(entry.at)"}"#
+        }
+        let next = end < all.count ? #","next":"\#(end)""# : ""
+        return .result(
+            #"{"reactions":[\#(page.joined(separator: ","))],"total":\#(all.count)\#(next)}"#)
+    }
+
     private func written(_ request: Request, _ log: TestLog) -> Answer {
         let params = request.params
         let (id, conversation) = (params["id"]?.string, log.id)
@@ -130,12 +185,17 @@ extension TestGateway {
             guard let id, let place = log.place(of: id) else {
                 return .refusal(.messageNotFound)
             }
-            if let rev = params["ifRev"]?.int, rev != log[place].rev {
+            let known = log[place]
+            if let rev = params["ifRev"]?.int,
+                rev < known.contentRev ?? known.rev ?? 0
+                    || rev > known.rev ?? 0
+            {
                 return .refusal(.revChanged)
             }
             let isDeletion = request.method == "deleteMessage"
             let now = network.now.clock
             change(id, conversation) { message in
+                message.contentRev = nil
                 if isDeletion { return message = message.tombstone }
                 message.body = params["body"]?.string
                 message.editedAt = now

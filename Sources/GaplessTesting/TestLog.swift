@@ -15,6 +15,8 @@ struct TestLog {
     private(set) var recordRev = 1
     private let createdAt: Timestamp
     private var updatedAt: Timestamp
+    /// Who reacts to which message, oldest first.
+    private(set) var reactions: [String: [(user: String, key: String, at: Timestamp)]] = [:]
     /// Up to where each has read.
     private(set) var read: [String: Int] = [:]
 
@@ -108,6 +110,38 @@ struct TestLog {
         message.rev = rev
         messages.append(message)
         read[message.author] = message.seq
+    }
+
+    /// The keys with which a user reacts to a message.
+    func keys(of user: String, to id: String) -> [String] {
+        (reactions[id] ?? []).filter { $0.user == user }.map(\.key)
+    }
+
+    /// A user's reaction begins or ends.
+    /// - Returns: what the message shows then; nil if nothing changes.
+    mutating func react(
+        _ user: String, to id: String, key: String, isOn: Bool, shown before: [Reaction],
+        at now: Timestamp
+    ) -> [Reaction]? {
+        guard keys(of: user, to: id).contains(key) != isOn else { return nil }
+        if isOn {
+            reactions[id, default: []].append((user, key, now))
+        } else {
+            reactions[id]?.removeAll { $0.user == user && $0.key == key }
+        }
+        var shown: [Reaction] = []
+        for entry in reactions[id] ?? [] {
+            guard let at = shown.firstIndex(where: { $0.key == entry.key }) else {
+                shown.append(Reaction(key: entry.key, count: 1, users: [entry.user]))
+                continue
+            }
+            shown[at].count += 1
+            if shown[at].users.count < Reaction.namedUsers { shown[at].users.append(entry.user) }
+        }
+        // A key that was there keeps its place.
+        let keys = before.map(\.key).filter { key in shown.contains { $0.key == key } }
+        let old = keys.compactMap { key in shown.first { $0.key == key } }
+        return old + shown.filter { !keys.contains($0.key) }
     }
 
     /// - Returns: Its place; nil if there is no such message, or it is deleted.

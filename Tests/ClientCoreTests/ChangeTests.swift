@@ -89,6 +89,34 @@ import Wire
         #expect(room.session.changes(of: "c").isEmpty)
     }
 
+    /// Reactions go again after an outage, whatever became of the message, and each key once.
+    @Test func ofReactionsThatWaitTheLastOfAKeyCounts() throws {
+        var room = try live()
+        try room.lose()
+        for (id, key, isOn) in [("1", "+1", true), ("2", "ha", true), ("3", "+1", false)] {
+            room.session.change(
+                Change(id: id, message: "m", kind: .react(key: key, isOn: isOn)), in: "c")
+        }
+        try room.edit("4", "text")
+        #expect(room.session.changes(of: "c").map(\.id) == ["2", "3", "4"])
+        for change in room.session.changes(of: "c") {
+            #expect(Change(json: change.json)?.kind == change.kind)
+        }
+        try room.connect()
+        try room.subscribe()
+        var told: [String] = []
+        for (number, rev) in [("ha", 6), ("+1", 7)] {
+            let params = try #require(room.asked.last?["params"]?.object)
+            #expect(room.asked.last?["method"]?.string == "react" && params["ifRev"] == nil)
+            told.append("\(params["key"]?.string ?? "") \(params["on"]?.bool ?? false)")
+            #expect(params["key"]?.string == number)
+            try room.answer("react", "\"result\":{\"message\":\(room.message(rev)),\"own\":[]}")
+        }
+        #expect(told == ["ha true", "+1 false"])
+        // A reaction replaces no value that was seen.
+        #expect(room.edits.map { $0["ifRev"]?.int } == [5])
+    }
+
     @Test func aConflictIsToldAndDecidedBySomebody() throws {
         var room = try live()
         try room.edit("1", "mine")

@@ -185,6 +185,36 @@ import Testing
         #expect(gateway.requests("editMessage").map(\.user) == ["alice", "alice"])
     }
 
+    @Test func reactionsAreMadeFetchedAndShown() async throws {
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        let made = try await client.react("+1", to: "test-1", in: "ops")
+        #expect(made.own == ["+1"] && made.message.contentRev != nil)
+        #expect(made.message.reactions == [Reaction(key: "+1", count: 1, users: ["alice"])])
+        #expect(made.message.editedAt == nil)
+        let again = try await client.react("+1", to: "test-1", in: "ops")
+        #expect(again.message.rev == made.message.rev)
+        try await client.react("ha", to: "test-1", in: "ops")
+        let page = try await client.fetchReactions(to: "test-1", in: "ops", limit: 1)
+        #expect(page.reactions.map(\.key) == ["+1"] && page.total == 2)
+        let rest = try await client.fetchReactions(
+            to: "test-1", in: "ops", limit: 9, cursor: page.next)
+        #expect(rest.reactions.map(\.key) == ["ha"] && rest.next == nil)
+        #expect(
+            try await client.fetchOwnReactions(in: "ops", after: 0, before: 9)
+                == [1: ["+1", "ha"]])
+        // An edit that began before it is no conflict with it.
+        try await client.edit(
+            "test-1", in: "ops", body: "new", ifRev: made.message.contentRev)
+        client.queueReaction("+1", to: "test-1", in: "ops", isOn: false)
+        try await until { gateway.messages(in: "ops").first?.reactions.map(\.key) == ["ha"] }
+        #expect(await client.changes(in: "ops").isEmpty)
+        gateway.answer("react") { _ in .refusal(.clientsReactOff) }
+        await #expect(throws: ClientError.self) {
+            try await client.react("no", to: "test-1", in: "ops")
+        }
+    }
+
     @Test func twoListsAreOneSubscriptionWhichTheLastOneEnds() async throws {
         let client = try gateway.client("alice")
         await gateway.connected(client)
