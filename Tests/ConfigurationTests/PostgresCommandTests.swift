@@ -40,11 +40,11 @@ import Testing
         }
         #expect(run("check").hasPrefix("1 missing: schema gapless (gapless postgres install"))
         #expect(run("upgrade").contains("gapless postgres install does that"))
-        #expect(run("install") == "0 schema gapless is at version 1\n")
+        #expect(run("install") == "0 schema gapless is at version 2\n")
         // The shared server of the tests does not sync.
         #expect(run("check").hasPrefix("1 dangerous: fsync is off"))
         #expect(run("check").filter(\.isNewline).count == 1)
-        #expect(run("upgrade") == "0 schema gapless is at version 1\n")
+        #expect(run("upgrade") == "0 schema gapless is at version 2\n")
         let test = TestConsole()
         #expect(
             test.run("postgres", "check", "--url", "postgresql://127.0.0.1:1/x") == 1)

@@ -38,7 +38,9 @@ local function fault(log)
   if redis.call('HLEN', MESSAGES) ~= kept then return MESSAGES end
   if redis.call('ZCARD', CHANGES) ~= kept + 1 then return CHANGES end
   if redis.call('HLEN', IDS) ~= kept then return IDS end
-  if log.reactions > 0 and redis.call('ZCARD', REACTIONS) ~= 3 * log.reactions then
+  if REACTIONS and log.reactions > 0
+    and redis.call('ZCARD', REACTIONS) ~= 3 * log.reactions
+  then
     return REACTIONS
   end
   if not log.seal then return mistyped() end

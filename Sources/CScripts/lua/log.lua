@@ -19,7 +19,8 @@
 --   rev and time at which it was sent, hash and author as in `ids`; a tab and the seq → id; two
 --   tabs and the seq → the rev at which a message was sent that has changed since and is not
 --   trimmed. `known` of `meta` is the first seq of these.
--- - `reactions` (sorted set, all of one score): three entries for each reaction to a message, by
+-- - `reactions` (sorted set, all of one score; only scripts that include `reacting` have it, since
+--   of a key that is not there a cluster can't tell where it is while its slot moves): three entries for each reaction to a message, by
 --   its slot with 16 digits: `k`, key, rev and time (ms) at which it began, user, with tabs between
 --   them; `u`, the user with a length before, rev, time, key; `r`, rev, time, key, user. So each
 --   list is one range. `reactions` of `meta` counts the reactions. What a message shows of them
@@ -35,6 +36,7 @@ local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED, REA
 -- The first key of another type. Without its head the log is gone, whatever the rest is.
 local function mistyped()
   for at, kind in ipairs(kinds) do
+    if not KEYS[at] then break end
     local seen = redis.call('TYPE', KEYS[at]).ok
     if at == 1 and seen == 'none' then return nil end
     if seen ~= 'none' and seen ~= kind then return KEYS[at] end

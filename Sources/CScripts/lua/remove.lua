@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- include arguments publishing permitted whole writing
+-- include arguments publishing permitted whole writing reacting
 -- Arguments: epoch and rev of the record that were decided on, the participants for the feed.
 local epoch, record, described = take(3)
 local log = open()

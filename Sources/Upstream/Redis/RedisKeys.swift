@@ -29,7 +29,8 @@ struct RedisKeys: Sendable {
         ending = Array(":feed/\(options.database)".utf8)
     }
 
-    /// The keys of a conversation, in the order in which every script takes them.
+    /// The keys of a conversation, in the order in which every script takes them; the last is that
+    /// of reactions.
     func keys(of conversation: String) -> [[UInt8]] {
         let name = name(of: conversation)
         return Self.parts.map { name + $0 }

@@ -41,6 +41,9 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     /// Whether the script publishes to the feed, and so takes the publishing command and channel.
     var tells: Bool { file.tells }
 
+    /// Whether the script takes the key of a conversation's reactions, the last of its keys.
+    var reacts: Bool { file.reacts }
+
     /// Whether an answer that is no refusal shows that the parts of the conversation's log agree.
     func shows(_ answer: RedisScripts.Answer) -> Bool {
         switch self {

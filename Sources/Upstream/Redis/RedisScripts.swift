@@ -62,7 +62,8 @@ final class RedisScripts: Sendable {
         if script.tells {
             all = [options.publishing, keys.channel(of: conversation)] + arguments
         }
-        return .script(script, keys: keys.keys(of: conversation), arguments: all)
+        let keys = keys.keys(of: conversation)
+        return .script(script, keys: script.reacts ? keys : keys.dropLast(), arguments: all)
     }
 
     /// Reads a reply: handles errors, `absent` and `damaged`, which are the same for all scripts.

@@ -10,12 +10,14 @@ struct ScriptFile {
     private(set) var isWrite = false
     private(set) var proves = false
     private(set) var tells = false
+    private(set) var reacts = false
 
     init(_ name: String) {
         add(name)
         isWrite = parts.contains("permitted")
         proves = parts.contains("proving")
         tells = parts.contains("publishing")
+        reacts = parts.contains("reacting")
     }
 
     private mutating func add(_ name: String) {
