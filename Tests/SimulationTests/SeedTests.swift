@@ -13,6 +13,7 @@ import Testing
         var without: Set<Fault> = [.damages, .forks]
         var isPaced = false
         var isRinging = false
+        var reacts = false
         let found: String
 
         var testDescription: String { "\(seed): \(found)" }
@@ -259,13 +260,20 @@ import Testing
             ], isPaced: true, isRinging: true,
             found: "a participant was told that a conversation is not there: the cache could not"
                 + " be written"),
+        Seed(
+            seed: 40_003_980, steps: 100,
+            without: [
+                .damages, .drops, .empties, .failovers, .failures, .floors, .forks, .gateways,
+                .reorders, .repeated, .restarts, .stalls, .stores, .trims,
+            ], isPaced: true, reacts: true,
+            found: "a reaction took a last message for told that watchers of lists lacked"),
     ]
 
     @Test(arguments: seeds)
     func whatWasFoundStaysMended(_ seed: Seed) {
         let trial = Trial(
             seed.kind, seed: seed.seed, steps: seed.steps, without: seed.without,
-            isPaced: seed.isPaced, isRinging: seed.isRinging)
+            isPaced: seed.isPaced, isRinging: seed.isRinging, reacts: seed.reacts)
         if let failure = trial.failure() { Issue.record("\(seed.found): \(failure)") }
     }
 }

@@ -192,11 +192,12 @@ final class FeedReader {
         }
         stream.state?.head = head
         stream.state?.position = head
+        let last = stream.state?.last?.rev
         stream.updateLast(message)
         if isListed {
             announcer.list(stream)
         } else if let state = stream.state {
-            stream.entry.skip(to: state)
+            stream.entry.skip(to: state, from: last)
         }
         fanout.tell(type, .live, message, stream)
     }

@@ -47,8 +47,11 @@ struct ListEntry {
 
     /// The next change of the log was a reaction, which lists don't tell: watchers who know the
     /// state before it need no event for it.
-    mutating func skip(to state: Stream.State) {
-        guard let sent, sent.head.epoch == state.head.epoch, sent.head.rev == state.head.rev - 1
+    /// - Parameter last: the rev of the last message before it. If watchers were sent another one,
+    ///   they need the event.
+    mutating func skip(to state: Stream.State, from last: Int?) {
+        guard let sent, sent.head.epoch == state.head.epoch, sent.head.rev == state.head.rev - 1,
+            sent.last == last
         else { return }
         self.sent = Sent(head: state.head, record: sent.record, last: state.last?.rev)
     }

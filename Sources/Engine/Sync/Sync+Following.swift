@@ -49,7 +49,9 @@ extension Sync {
             streams.remember(event.message, from: state.position, to: head, stream)
             applier.raisePosition(of: stream, to: head)
             applier.apply(event, head, stream)
-            if !event.isToldToLists, let state = stream.state { stream.entry.skip(to: state) }
+            if !event.isToldToLists, let now = stream.state {
+                stream.entry.skip(to: now, from: state.last?.rev)
+            }
             applier.settle(stream)
         } else {
             applier.note(head, stream)
