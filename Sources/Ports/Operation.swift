@@ -66,9 +66,9 @@ package enum Operation: Sendable, Hashable {
     case send(conversation: String, [NewMessage])
     case edit(conversation: String, id: String, MessageEdit)
     case delete(conversation: String, id: String, ifRev: Int? = nil)
-    /// By a client: the caller becomes participant and admin.
     /// A user reacts to a message, or takes that back. `user`: whose reaction, if not the caller's.
     case react(conversation: String, id: String, ReactionCall)
+    /// By a client: the caller becomes participant and admin.
     case create(id: String?, ConversationFields, distinct: Bool)
     /// The distinct conversation of the caller and these users, for a client that may not create
     /// it; if there is none, the error.
@@ -112,8 +112,7 @@ extension Operation {
         case .addParticipants(_, let users):
             users.reduce(0) { $0 + Self.bytes($1.metadata, UnknownFields($1.unknown)) }
         case .delete, .react, .deleteConversation, .leave, .markRead, .removeParticipants,
-            .addAdmins,
-            .removeAdmins:
+            .addAdmins, .removeAdmins:
             0
         }
     }

@@ -40,18 +40,12 @@ extension SharedOrigin {
     /// Reactions to the messages of a conversation come one after the other: many users react to
     /// one message at once, and each would find it changed.
     func react(_ reacting: Reacting, to id: String, of conversation: String, _ call: Call) {
-        recordQueues.enter(conversation) { [self] over in
-            var queued = call
-            queued.ended = {
-                call.ended?()
-                over()
-            }
-            let last = queued
+        inTurn(conversation, call) { [self] queued, _ in
             isEnabled { [self] result in
                 switch result {
-                case .success(true): change(id, of: conversation, by: .react(reacting), last)
-                case .success(false): finish(last, .failure(.notEnabled))
-                case .failure(let error): finish(last, .failure(error))
+                case .success(true): change(id, of: conversation, by: .react(reacting), queued)
+                case .success(false): finish(queued, .failure(.notEnabled))
+                case .failure(let error): finish(queued, .failure(error))
                 }
             }
         }
@@ -73,14 +67,14 @@ extension MessageRule {
 }
 
 extension MessageChange {
-    /// The outcome, once it is written.
-    /// - Parameter seen: what it was decided on.
-    func outcome(
-        _ message: EncodedMessage, _ seen: SeenMessage, at written: Written, by user: String?
-    ) -> Outcome {
-        guard case .reacted(let reacted) = self else {
-            return .messages([message], at: written, isNew: false)
-        }
+    /// The outcome of the change.
+    /// - Parameters:
+    ///   - stored: what the server answered to the write.
+    ///   - seen: what it was decided on.
+    func outcome(_ stored: Outcome, _ seen: SeenMessage, by user: String?) -> Outcome {
+        guard case .reacted(let reacted) = self,
+            case .messages(let messages, let written, _) = stored, let message = messages.first
+        else { return stored }
         let reacting = reacted.reacting
         let own = reacting.keys(of: user ?? reacting.user, after: seen.reactions?.own ?? [])
         return .reacted(message, own: own, at: written)

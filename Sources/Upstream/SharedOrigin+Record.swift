@@ -40,18 +40,30 @@ extension SharedOrigin {
     // MARK: deciding and writing
 
     func change(_ id: String, by rule: RecordRule, _ call: Call) {
-        recordQueues.enter(id) { [self] over in
-            var queued = call
-            queued.ended = {
-                call.ended?()
-                over()
-            }
+        inTurn(id, call) { [self] queued, over in
             // A missing conversation is created outside this queue; the create comes back here if
             // the conversation exists after all.
             tryToChange(id, by: rule, queued) { [self] in
                 over()
                 create(id, by: rule, call)
             }
+        }
+    }
+
+    /// Decides one at a time per conversation.
+    /// - Parameter body: gets the call, whose end lets the next one begin, and what lets it begin
+    ///   without that.
+    func inTurn(
+        _ conversation: String, _ call: Call,
+        _ body: @escaping @Sendable (Call, _ over: @escaping @Sendable () -> Void) -> Void
+    ) {
+        recordQueues.enter(conversation) { over in
+            var queued = call
+            queued.ended = {
+                call.ended?()
+                over()
+            }
+            body(queued, over)
         }
     }
 

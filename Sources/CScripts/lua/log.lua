@@ -19,12 +19,12 @@
 --   rev and time at which it was sent, hash and author as in `ids`; a tab and the seq → id; two
 --   tabs and the seq → the rev at which a message was sent that has changed since and is not
 --   trimmed. `known` of `meta` is the first seq of these.
--- - `reactions` (sorted set, all of one score; only scripts that include `reacting` have it, since
---   of a key that is not there a cluster can't tell where it is while its slot moves): three entries for each reaction to a message, by
+-- - `reactions` (sorted set, all of one score): three entries for each reaction to a message, by
 --   its slot with 16 digits: `k`, key, rev and time (ms) at which it began, user, with tabs between
 --   them; `u`, the user with a length before, rev, time, key; `r`, rev, time, key, user. So each
 --   list is one range. `reactions` of `meta` counts the reactions. What a message shows of them
---   stands before its content.
+--   stands before its content. Only scripts that include `reacting` take this key: while a slot
+--   moves, a node of a cluster can't tell where a key is that is not there.
 --
 -- A key can be lost by itself: evicted, deleted, restored from elsewhere. So each key but `marks`
 -- holds the `tag` of its log, under a name that no id can have, and `seal` of `meta` says what the
@@ -32,7 +32,8 @@
 -- `members`, `deleted`, `trimmed` and, at least, `reads`. The sizes of `messages`, `changes`,
 -- `ids` and `marks` follow from the head. Every script checks this (`judging`).
 -- include kinds
-local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED, REACTIONS = unpack(KEYS)
+local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED, REACTIONS =
+  unpack(KEYS)
 -- The first key of another type. Without its head the log is gone, whatever the rest is.
 local function mistyped()
   for at, kind in ipairs(kinds) do

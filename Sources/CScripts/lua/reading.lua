@@ -1,5 +1,5 @@
 -- A script that reads, as the function `read`, looks at the types only once a command has failed:
--- ten commands fewer, of some thirty, for each conversation of a list.
+-- nine commands fewer, of some thirty, for each conversation of a list.
 local isDone, answer = pcall(read)
 if isDone then return answer end
 local key = mistyped()

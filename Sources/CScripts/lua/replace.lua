@@ -26,6 +26,7 @@ elseif kind == 'r' then
   content = table.concat({content, contentRev or seen, body}, '\t')
   local user, key, isOn = take(3)
   react(log, slot, user, key, isOn == '1', now())
+  kind = 'u'
 else
   isDeleted = '1'
   redis.call('ZADD', DELETED, slot, slot)
@@ -47,6 +48,6 @@ redis.call('HSET', MESSAGES, slot, value)
 save(log)
 seal(log)
 local event =
-  addParts({}, 'messages', log.epoch, log.floor, log.seq, kind == 'd' and 'd' or 'u', slot, mark, value)
+  addParts({}, 'messages', log.epoch, log.floor, log.seq, kind, slot, mark, value)
 publish(event, '', after)
 return {'done', head(log), 0, {{place, value}}}

@@ -1,7 +1,7 @@
 -- include log judging
 -- A script that writes first looks at all keys: a command that fails half-way would leave
 -- earlier writes. What `fault` asks of each key fails where that is of another type; only then
--- the types are asked for, ten commands of some fifty.
+-- the types are asked for, nine commands of some fifty.
 do
   local isDone, part = pcall(function()
     local log = open()

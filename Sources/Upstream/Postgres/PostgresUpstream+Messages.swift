@@ -123,12 +123,7 @@ extension PostgresUpstream {
                 answer.flatMap { answer in
                     Self.outcome(
                         answer["message"].map { [$0] }, of: answer, isNew: false, conversation
-                    ).map { outcome in
-                        guard case .messages(let messages, let written, _) = outcome,
-                            let message = messages.first
-                        else { return outcome }
-                        return change.outcome(message, seen, at: written, by: call.user)
-                    }
+                    ).map { change.outcome($0, seen, by: call.user) }
                 }, in: conversation, behind: (try? answer.get())?["head"])
         }
     }

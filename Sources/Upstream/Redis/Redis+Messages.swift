@@ -114,12 +114,8 @@ extension Redis {
             if case .success(let answer) = result, answer.word == "stale" { return stale() }
             self.finish(
                 call,
-                result.flatMap { Self.outcome($0, conversation) }.map { outcome in
-                    guard case .messages(let messages, let written, _) = outcome,
-                        let message = messages.first
-                    else { return outcome }
-                    return change.outcome(message, seen, at: written, by: call.user)
-                })
+                result.flatMap { Self.outcome($0, conversation) }
+                    .map { change.outcome($0, seen, by: call.user) })
         }
     }
 
