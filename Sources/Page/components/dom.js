@@ -102,23 +102,28 @@ function nameOf(control) {
 /** Whether there seems to be a keyboard beside the screen. */
 export function hasKeyboard() { return matchMedia('(hover: hover)').matches; }
 
+/** Milliseconds that a page waits for a frame: one that is hidden, or goes to be, gets none. */
+const FRAMELESS = 250;
+
 /**
  * Makes a function that runs `action` once, soon, however often it is called until then: before the
- * next frame, or within a quarter of a second while the page is hidden and has no frames.
+ * next frame, or within a quarter of a second where none comes.
  *
  * @param {() => void} action
  * @returns {() => void}
  */
 export function soon(action) {
-  let isDue = false;
+  let [frame, timer] = [0, 0];
   const run = () => {
-    isDue = false;
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+    timer = 0;
     action();
   };
   return () => {
-    if (isDue) return;
-    isDue = true;
-    if (document.hidden) setTimeout(run, 250); else requestAnimationFrame(run);
+    if (timer !== 0) return;
+    frame = requestAnimationFrame(run);
+    timer = setTimeout(run, FRAMELESS);
   };
 }
 
