@@ -157,13 +157,12 @@ package final class Engine {
 
     // MARK: - Logs
 
-    /// A batch of the feed, in log order.
+    /// A batch of the feed, in log order. What follows from it is done after all of it: a value may
+    /// be newer than the change that brings it, and no transaction of the cache may lie between.
     package func feed(_ events: some Sequence<FeedEvent>, at now: Timestamp) {
         self.now = now
-        for event in events {
-            machines.feed.take(event)
-            machines.takeSteps()
-        }
+        for event in events { machines.feed.take(event) }
+        machines.takeSteps()
     }
 
     /// The operation is on its way to the log until `noteSent` is called with the same token. For

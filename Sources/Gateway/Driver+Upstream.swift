@@ -16,6 +16,10 @@ extension Driver {
                 board.lastEvent = now
                 changes += 1
                 engine.feed(CollectionOfOne(event), at: now)
+            case .part(let events):
+                board.lastEvent = now
+                changes += events.count
+                engine.feed(events, at: now)
             case .performed(let token, let result):
                 instruments.measurements.performed(token)
                 if let call = calls.finish(token) {

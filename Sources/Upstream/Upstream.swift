@@ -19,6 +19,9 @@ package enum UpstreamOutput: Sendable {
     /// A change of a log, or an event that is no change (read markers, typing). It belongs to the
     /// current generation.
     case feed(FeedEvent)
+    /// Changes of one log that were read together, in log order: a value may be newer than its own
+    /// change, but not than the last of these.
+    case part([FeedEvent])
     /// The result of an operation. If feed and writes share one path, it comes after the feed
     /// events that the operation caused; if the feed is a connection of its own, it may come before
     /// them.

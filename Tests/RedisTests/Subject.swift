@@ -160,13 +160,13 @@ final class Outputs: Sendable {
 
     func take(_ outputs: [UpstreamOutput]) {
         state.withLock { state in
-            state.all += outputs
+            state.all += outputs.flatMap(\.apart)
             for output in outputs {
                 switch output {
                 case .performed(let token, _), .answered(let token, _, _):
                     state.answers[token] = output
                 case .state(let reported): state.reported = reported
-                case .feed, .subscribed, .subscribedList, .lapsed, .disconnect, .damaged: break
+                case .feed, .part, .subscribed, .subscribedList, .lapsed, .disconnect, .damaged: break
                 }
             }
         }
@@ -198,5 +198,12 @@ final class Outputs: Sendable {
         }
         guard came, let found else { throw TestFailure("did not come: \(what)") }
         return found
+    }
+}
+
+extension UpstreamOutput {
+    /// Changes that were read together, one by one.
+    fileprivate var apart: [UpstreamOutput] {
+        if case .part(let events) = self { events.map { .feed($0) } } else { [self] }
     }
 }

@@ -142,6 +142,13 @@ import Testing
             ], isRinging: true,
             found: "a change whose value an earlier one had brought did not move the list's head"),
         Seed(
+            seed: 40_004_427, steps: 28,
+            without: [
+                .damages, .empties, .floors, .forks, .gateways, .lapses, .late, .readers, .reorders,
+                .repeated, .short, .stalls, .trims,
+            ], isRinging: true, reacts: true,
+            found: "a value newer than its change was stored apart from the change that wrote it"),
+        Seed(
             seed: 4_027_680, steps: 40,
             without: [
                 .damages, .drops, .duplicates, .empties, .failures, .floors, .gateways, .late,

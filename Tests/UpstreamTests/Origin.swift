@@ -258,6 +258,7 @@ private final class Outputs: Sendable {
             for output in outputs {
                 switch output {
                 case .feed(let event): state.events.append(event)
+                case .part(let events): state.events += events
                 case .performed(let token, _), .answered(let token, _, _):
                     state.answers[token] = output
                 case .subscribed, .subscribedList, .lapsed, .disconnect, .damaged, .state: break

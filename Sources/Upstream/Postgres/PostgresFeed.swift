@@ -267,7 +267,7 @@ final class PostgresFeed: Sendable {
                 state.conversations[conversation]?.position = head
                 if more { state.conversations[conversation]?.isRung = true }
                 let listed = state.listed.removeValue(forKey: conversation) ?? []
-                outlet.put(events.map { .feed($0) } + listed)
+                outlet.put([.part(events)] + listed)
                 state.release(conversation)
             case .ended:
                 state.conversations[conversation]?.position = nil
