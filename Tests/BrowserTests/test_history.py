@@ -38,6 +38,23 @@ class HistoryTests(LongConversationTestCase):
                 expect(alice.page.get_by_text("This is the beginning.")).to_be_in_viewport()
                 self.picture(alice, "beginning")
 
+    def test_a_reader_who_scrolled_before_the_place_to_read_on_was_known_stays_there(self):
+        self.gateway.converse(self.room, "alice")
+        alice = self.open("alice", self.room)
+        alice.expect_live()
+        alice.mark_read(self.conversation, LENGTH)
+        alice.hold_requests("fetchConversation")
+        alice.entry("Long").click()
+        expect(alice.message(f"Message {LENGTH}")).to_be_in_viewport()
+        alice.scroll_to(400)
+        row = self.first_in_view(alice)
+        before = row.evaluate(TOP_OF)
+        alice.release_requests()
+        # The strip says where the view is once what it shows counts as seen.
+        strip = alice.page.get_by_role("slider")
+        expect(strip).to_have_attribute("aria-valuetext", re.compile(r"Message 2\d\d of"))
+        self.assertAlmostEqual(before, row.evaluate(TOP_OF), delta=1)
+
     def test_what_is_read_does_not_move_when_older_messages_come(self):
         alice = self.open_long()
         # Held still, the gateway lets the view be measured before its answer comes.

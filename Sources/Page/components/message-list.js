@@ -284,7 +284,9 @@ export class MessageList {
     this.#isPlaced = true;
     const place = this.#place;
     this.#place = null;
-    if (place === null || !await this.#showAgain(place)) {
+    // Somebody who has scrolled meanwhile reads on where they are.
+    const isReading = place === null && !this.#view.isAtEnd;
+    if (!isReading && (place === null || !await this.#showAgain(place))) {
       await this.#showLine(this.#unreadAfter);
       if (this.#view.indexOf('unread') === undefined) this.#view.scrollToEnd();
     }
