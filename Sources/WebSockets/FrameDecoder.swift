@@ -14,6 +14,10 @@ package struct FrameDecoder {
         /// A fragment no longer than a control frame, reported so that it can be charged.
         case fragment
 
+        var isBinary: Bool {
+            if case .binary = self { true } else { false }
+        }
+
         /// Whether no other quota charges it.
         var isFree: Bool {
             switch self {
@@ -47,7 +51,8 @@ package struct FrameDecoder {
         }
     }
 
-    private let limit: Int
+    /// The size of a message in bytes. After `.tooLarge` it may be raised, and the decoder goes on.
+    package var limit: Int
     /// The received part of the header: two bytes, up to eight of length, four of mask.
     private var header = InlineArray<14, UInt8>(repeating: 0)
     private var headerCount = 0
@@ -73,7 +78,7 @@ package struct FrameDecoder {
     /// Reads from `offset` until a message or control frame is complete; nil when the input is used
     /// up.
     ///
-    /// - Throws: `Fault`; nothing after it may be read.
+    /// - Throws: `Fault`; nothing after it may be read, unless `limit` is raised.
     package mutating func next(
         in input: Span<UInt8>, at offset: inout Int
     ) throws(Fault) -> Message? {

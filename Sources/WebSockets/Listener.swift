@@ -60,6 +60,9 @@ package struct TLSFiles: Sendable, Hashable {
 package struct ServerLimits: Sendable, Hashable {
     /// The size of a WebSocket message in bytes; above it the connection is closed with 1009.
     package var inboundFrame = 64 * 1024
+    /// The same before `Server.own`: a stranger needs room for a token, and holds no more. A larger
+    /// message behind the first one waits with the peer until the connection is somebody's.
+    package var firstFrame = 24 * 1024
     /// The size of a request's body in bytes, unless the delegate sets another; above it the answer
     /// is 413.
     package var httpBody = 4 * 1024 * 1024

@@ -11,7 +11,11 @@ extension PeerConnection {
                 receive(message)
             }
         } catch {
-            return fail(error)
+            guard case .tooLarge = error, phase == .open, user == nil, hasSpoken else {
+                return fail(error)
+            }
+            // Behind a `connect` that is not answered yet.
+            waitForOwner(true)
         }
         // Throttling takes effect at once, not only after the bytes of this read.
         guard isThrottled else { return }
@@ -24,8 +28,9 @@ extension PeerConnection {
         if message.isFree || phase == .closing { payToll() }
         guard phase == .open else { return }
         switch message {
-        case .text(let bytes): server.delegate?.received(id, bytes: bytes, isBinary: false)
-        case .binary(let bytes): server.delegate?.received(id, bytes: bytes, isBinary: true)
+        case .text(let bytes), .binary(let bytes):
+            hasSpoken = true
+            server.delegate?.received(id, bytes: bytes, isBinary: message.isBinary)
         case .ping(let payload): send(Frame.frame(.pong, payload))
         case .pong: server.delegate?.pong(id)
         case .close, .fragment: break
@@ -40,6 +45,7 @@ extension PeerConnection {
         setDeadline(server.limits.closeTimeout)
         // The peer's close frame must be read.
         throttle(false)
+        waitForOwner(false)
     }
 
     /// The peer's close frame: an answer to ours, or answered with its own code.

@@ -46,6 +46,8 @@ final class PeerConnection {
     /// HTTP: the request being read or answered.
     var exchange = Exchange()
     var decoder: FrameDecoder
+    /// WebSocket: a message came.
+    var hasSpoken = false
 
     private var gate = ReadGate()
     /// Whether its request is among those that the server counts; as a stranger's, if it is true.
@@ -63,7 +65,7 @@ final class PeerConnection {
         self.server = server
         self.listener = listener
         self.remoteAddress = remoteAddress
-        decoder = FrameDecoder(limit: server.limits.inboundFrame)
+        decoder = FrameDecoder(limit: min(server.limits.firstFrame, server.limits.inboundFrame))
     }
 
     // MARK: In
@@ -88,8 +90,15 @@ final class PeerConnection {
     /// Whose it is, once the delegate knows: `Server.own`.
     var user: ID? {
         get { gate.user }
-        set { gate.user = newValue }
+        set {
+            gate.user = newValue
+            decoder.limit = server.limits.inboundFrame
+            waitForOwner(false)
+        }
     }
+
+    /// What came is too large for a stranger: it waits until the connection is somebody's.
+    func waitForOwner(_ isWaiting: Bool) { set(\.isOwnerless, to: isWaiting) }
 
     /// Throttling is a second reason not to read: both must allow it. What the library has already
     /// read waits here.
@@ -289,6 +298,7 @@ final class PeerConnection {
         gate.held = []
         pauseReading(false)
         throttle(false)
+        waitForOwner(false)
         endRest()
         socket?.endWriting()
     }

@@ -6,6 +6,8 @@ struct ReadGate {
     var isPaused = false
     /// The server behind the connection does not want to hear it for now.
     var isUnwanted = false
+    /// The next message is too large for a stranger.
+    var isOwnerless = false
     /// When the connection is read again, after it sent too much that is free of charge.
     var restEnd: Deadlines.Tick?
     /// It waits for its turn among connections that sent much.
@@ -17,7 +19,7 @@ struct ReadGate {
     private var toll = Toll()
 
     /// Whether bytes that arrive have to wait, for another reason than backpressure.
-    var isThrottled: Bool { isUnwanted || restEnd != nil || isWaiting }
+    var isThrottled: Bool { isUnwanted || isOwnerless || restEnd != nil || isWaiting }
 
     /// Charges one message that is otherwise free.
     /// - Parameter now: milliseconds of the monotonic clock.

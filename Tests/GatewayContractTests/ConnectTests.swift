@@ -21,6 +21,37 @@ extension DefaultGateway {
             #expect(other["session"] != result["session"])
         }
 
+        /// The limit is that of somebody whom the gateway does not know.
+        @Test(arguments: [(24_576, nil), (24_577, 1009)] as [(Int, UInt16?)])
+        func theFirstFrameHasALimitOfItsOwn(size: Int, code: UInt16?) throws {
+            let exchange = FrameExchange(
+                try WebSocketConnection(port: try LiveGateway.get().port))
+            let connect = Self.padded(
+                #"{"id":1,"method":"connect","params":{"user":"a"}}"#, to: size)
+            try exchange.connection.send(WebSocketFrame(.text, connect))
+            if let code {
+                #expect(try exchange.connection.waitForClose() == code)
+            } else {
+                #expect(try exchange.reply()["id"] == 1)
+            }
+        }
+
+        @Test func aLargeRequestBehindConnectIsAnswered() throws {
+            let exchange = FrameExchange(
+                try WebSocketConnection(port: try LiveGateway.get().port))
+            let connect = #"{"id":1,"method":"connect","params":{"user":"a"}}"#
+            let large = Self.padded(
+                #"{"id":2,"method":"unsubscribeConversations"}"#, to: 60_000)
+            try exchange.connection.send(WebSocketFrame(.text, Array(connect.utf8)))
+            try exchange.connection.send(WebSocketFrame(.text, large))
+            #expect(try exchange.reply()["id"] == 1)
+            #expect(try exchange.reply()["result"] == [:])
+        }
+
+        private static func padded(_ request: String, to size: Int) -> [UInt8] {
+            Array(request.utf8) + [UInt8](repeating: 0x20, count: size - request.utf8.count)
+        }
+
         @Test(arguments: [
             (nil, nil), ("gapless.v1", "gapless.v1"), ("chat, gapless.v1", "gapless.v1"),
             ("gapless.v2", nil), ("GAPLESS.V1", nil),

@@ -16,8 +16,10 @@ final class TestServer: @unchecked Sendable {
     init(
         limits: ServerLimits = ServerLimits(), address: String = "127.0.0.1",
         serves: Listener.Services = [.webSockets, .http], tls: TLSFiles? = nil, number: Int = 0,
-        sharing others: [TestServer] = []
+        sharing others: [TestServer] = [], firstFrame: Int = .max
     ) throws {
+        var limits = limits
+        limits.firstFrame = firstFrame
         loop = try ServiceLoop()
         echo = Echo()
         server = try Server(

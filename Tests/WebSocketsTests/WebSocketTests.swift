@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import Wire
 
 @testable import WebSockets
 
@@ -87,6 +88,55 @@ import Testing
         try client.send(fault.bytes)
         let frame = try client.receiveFrame()
         #expect(frame.opcode == 8 && frame.closeCode == fault.code)
+        shutdown(client.descriptor, Int32(SHUT_WR))
+        #expect(try client.isEnded())
+        #expect(server.eventually { $0.echo.closed.count == 1 && $0.server.connectionCount == 0 })
+    }
+
+    @Test(arguments: [(1000, nil), (1001, 1009)] as [(Int, UInt16?)])
+    func aStrangersFirstMessageHasALimitOfItsOwn(size: Int, code: UInt16?) throws {
+        let server = try TestServer(firstFrame: 1000)
+        let client = try RawClient(port: server.port)
+        try client.upgrade()
+        try client.sendText(String(repeating: "x", count: size))
+        let frame = try client.receiveFrame()
+        #expect(frame.opcode == (code == nil ? 1 : 8))
+        if let code { #expect(frame.closeCode == code) }
+    }
+
+    @Test func aLargeMessageBehindTheFirstWaitsUntilTheConnectionIsSomebodys() throws {
+        let server = try TestServer(firstFrame: 1000)
+        let client = try RawClient(port: server.port)
+        try client.upgrade()
+        let large = String(repeating: "x", count: 60_000)
+        try client.send(
+            RawClient.masked(1, Array("connect".utf8)) + RawClient.masked(1, Array(large.utf8))
+                + RawClient.masked(1, Array("behind it".utf8)))
+        #expect(try client.receiveFrame().text == "connect")
+        // Whatever it read by now waits, and none of it is assembled.
+        try client.sendFrame(9, [1])
+        server.onLoop { server in
+            #expect(server.echo.messages.count == 1)
+            server.server.connections.forEach {
+                #expect($0.isThrottled && $0.decoder.reservedBytes == 0)
+            }
+            server.server.own(server.echo.open[0], by: "ann".id)
+        }
+        #expect(try client.receiveFrame().text == large)
+        #expect(try client.receiveFrame().text == "behind it")
+        #expect(try client.receiveFrame().opcode == 10)
+    }
+
+    @Test func aConnectionThatIsRefusedEndsAlthoughALargeMessageWaits() throws {
+        let server = try TestServer(firstFrame: 1000)
+        let client = try RawClient(port: server.port)
+        try client.upgrade()
+        try client.send(
+            RawClient.masked(1, Array("connect".utf8))
+                + RawClient.masked(1, [UInt8](repeating: 0x78, count: 2000)))
+        #expect(try client.receiveFrame().text == "connect")
+        server.onLoop { $0.server.close($0.echo.open[0], code: 3500, reason: "refused") }
+        #expect(try client.receiveFrame().closeCode == 3500)
         shutdown(client.descriptor, Int32(SHUT_WR))
         #expect(try client.isEnded())
         #expect(server.eventually { $0.echo.closed.count == 1 && $0.server.connectionCount == 0 })

@@ -6,10 +6,15 @@ extension Bound {
     init(_ method: Method) {
         let name = "`\(method.rawValue)`"
         switch method {
-        case .connect, .refresh:
+        case .connect:
+            self.init(
+                name, size: "24 KiB", payer: "the connection",
+                beyond: "1009; 3501 after `limits.connect_timeout`; 3004 above "
+                    + "`limits.connections*`")
+        case .refresh:
             self.init(
                 name, size: Self.frame, payer: "the connection",
-                beyond: "3501 after `limits.connect_timeout`; 3004 above `limits.connections*`")
+                beyond: "`unauthorized`; the connection stays until its own token ends")
         case .subscribeMessages, .findBoundaries:
             self.init(
                 name, size: Self.frame, rows: "its runs; `limits.reply`", memory: Self.answer,
