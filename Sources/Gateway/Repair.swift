@@ -1,6 +1,4 @@
 import Configuration
-import Dispatch
-import Engine
 import Upstream
 import Wire
 
@@ -19,49 +17,33 @@ package enum LogRepair {
     package static func run(
         _ configuration: Configuration, _ subject: Subject
     ) throws(OriginFailure) -> String {
-        let options: RedisOptions
-        do {
-            options = try RedisOptions(configuration, bytes: configuration.limits.reply)
-        } catch {
-            throw OriginFailure(text: "upstream.redis: \(error)")
-        }
-        let redis = Redis(options)
-        let isOnline = DispatchSemaphore(value: 0)
-        redis.start { outputs in
-            for case .state(.online) in outputs { isOnline.signal() }
-        }
-        defer { redis.stop() }
-        guard isOnline.wait(timeout: .now() + .seconds(30)) == .success else {
-            throw OriginFailure(text: redis.trouble?.text ?? "Redis can't be reached")
-        }
-        switch subject {
-        case .conversation(let id): return try log(of: id, redis)
-        case .list(let user):
+        let redis = try Redis(of: configuration)
+        return try redis.whileOnline { () throws(OriginFailure) in
             do throws(RequestError) {
-                let count = try redis.repair(listOf: user)
-                return "the list of user \(user) has \(count) conversations"
+                return switch subject {
+                case .conversation(let id): try log(of: id, redis)
+                case .list(let user):
+                    "the list of user \(user) has \(try redis.repair(listOf: user)) conversations"
+                }
             } catch {
-                throw OriginFailure(text: "\(error.message): \(redis.trouble?.text ?? "try again")")
+                guard case .conversation(let id) = subject, error.code == .notFound else {
+                    throw OriginFailure(error, of: redis)
+                }
+                throw OriginFailure(
+                    text: "no head of conversation \(id) is left: the next PUT begins another log "
+                        + "and removes the rest")
             }
         }
     }
 
-    private static func log(of conversation: String, _ redis: Redis) throws(OriginFailure) -> String
-    {
-        do throws(RequestError) {
-            switch try redis.repair(conversation) {
-            case .whole: return "the log of conversation \(conversation) is whole: nothing done"
-            case .repaired(let head):
-                return "the log of conversation \(conversation) has epoch \(head.epoch), seq "
-                    + "\(head.floor)…\(head.seq): what was left of it; who held it loads it again"
-            }
-        } catch {
-            guard error.code != .notFound else {
-                throw OriginFailure(
-                    text: "no head of conversation \(conversation) is left: the next PUT begins "
-                        + "another log and removes the rest")
-            }
-            throw OriginFailure(text: "\(error.message): \(redis.trouble?.text ?? "try again")")
+    private static func log(
+        of conversation: String, _ redis: Redis
+    ) throws(RequestError) -> String {
+        switch try redis.repair(conversation) {
+        case .whole: "the log of conversation \(conversation) is whole: nothing done"
+        case .repaired(let head):
+            "the log of conversation \(conversation) has epoch \(head.epoch), seq "
+                + "\(head.floor)…\(head.seq): what was left of it; who held it loads it again"
         }
     }
 }
