@@ -88,6 +88,9 @@ static const struct {
     {"lua/permitted.lua", (const char[]) {
 #embed "lua/permitted.lua" suffix(, 0)
     }},
+    {"lua/presence.lua", (const char[]) {
+#embed "lua/presence.lua" suffix(, 0)
+    }},
     {"lua/proving.lua", (const char[]) {
 #embed "lua/proving.lua" suffix(, 0)
     }},
@@ -168,6 +171,9 @@ static const struct {
     }},
     {"sql/gateway_lists.sql", (const char[]) {
 #embed "sql/gateway_lists.sql" suffix(, 0)
+    }},
+    {"sql/gateway_presence.sql", (const char[]) {
+#embed "sql/gateway_presence.sql" suffix(, 0)
     }},
     {"sql/gateway_reads.sql", (const char[]) {
 #embed "sql/gateway_reads.sql" suffix(, 0)

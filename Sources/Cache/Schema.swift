@@ -12,6 +12,8 @@ import SQLite
 ///   its author first sent.
 /// - `reaction` is who reacts to messages that are not deleted, each with the rev that began it; a
 ///   message's `json` has what is shown of them.
+/// - `presence` is how users are there by a gateway, or when that ended, in milliseconds;
+///   `presence_lease` is when a gateway was heard last.
 /// - `member` is the participants (`member` 1), the former ones (0), and users who never took part
 ///   but have a read marker (0, `touched` 0).
 /// - `incarnation` names the process that wrote a log from a rev on; conversation 0 is the list of
@@ -252,7 +254,7 @@ enum Schema {
             WHERE created_by IS NOT NULL AND removed = 0;
         """
 
-    /// Reactions. `content_rev` is NULL where nobody ever reacted; a tombstone has it as long as
+    /// Reactions, and who is there. `content_rev` is NULL where nobody ever reacted; a tombstone has it as long as
     /// reactions to it are to be purged.
     private static let tenth = """
         ALTER TABLE message ADD COLUMN content_rev INTEGER;
@@ -269,5 +271,21 @@ enum Schema {
             WHERE deleted = 1 AND content_rev IS NOT NULL;
         CREATE UNIQUE INDEX reaction_rev ON reaction (cid, seq, rev);
         CREATE INDEX reaction_key ON reaction (cid, seq, key, rev);
+
+        CREATE TABLE presence (
+            user TEXT PRIMARY KEY,
+            gateway TEXT NOT NULL,
+            away INTEGER NOT NULL,
+            since INTEGER NOT NULL,
+            said INTEGER NOT NULL,
+            ended INTEGER,
+            until INTEGER
+        ) WITHOUT ROWID;
+        CREATE INDEX presence_said ON presence (said);
+        CREATE TABLE presence_lease (
+            gateway TEXT PRIMARY KEY,
+            renewed INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE INDEX presence_renewed ON presence_lease (renewed);
         """
 }

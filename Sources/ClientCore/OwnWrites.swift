@@ -59,7 +59,7 @@ extension Method {
             .editMessage, .deleteMessage, .react, .fetchReactions, .fetchOwnReactions,
             .createConversation, .updateConversation,
             .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
-            .leaveConversation, .markRead, .typing:
+            .leaveConversation, .markRead, .typing, .setPresence, .watchPresence:
             false
         }
     }
@@ -74,7 +74,7 @@ extension Method {
             .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
             .fetchParticipants, .findBoundaries, .fetchReactions, .fetchOwnReactions,
             .deleteConversation, .leaveConversation,
-            .markRead, .typing:
+            .markRead, .typing, .setPresence, .watchPresence:
             false
         }
     }

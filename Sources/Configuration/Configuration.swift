@@ -14,6 +14,7 @@ package struct Configuration: Sendable, Equatable {
     package var upstream = Upstream()
     package var sync = SyncOptions()
     package var limits = Limits()
+    package var presence = PresenceOptions()
     package var fanout = Fanout()
     package var journal = JournalSize(bytes: 16 << 20, age: 3_600_000)
     package var drain = Drain()
@@ -66,6 +67,7 @@ package struct Configuration: Sendable, Equatable {
         package var send = Permission.yes
         package var edit = Permission.yes
         package var react = Permission.yes
+        package var presence = Permission.yes
 
         package enum Permission: String, Sendable, CaseIterable { case yes, no }
     }

@@ -4,7 +4,8 @@ import Rules
 /// The keys, in the order of `protocol.md` 8.
 extension ConfigurationKey {
     package static let all: [ConfigurationKey] =
-        listen + auth + clients + cache + upstream + postgres + sync + limits + fanout + operation
+        listen + auth + clients + cache + upstream + postgres + sync + limits + presence + fanout
+        + operation
 
     private static let second: Milliseconds = 1000
     private static let hour: Milliseconds = 3600 * second
@@ -95,6 +96,9 @@ extension ConfigurationKey {
         .init(
             "clients.react", \.clients.react, .choice, reloads: true,
             "Whether clients may react to messages."),
+        .init(
+            "clients.presence", \.clients.presence, .choice, reloads: true,
+            "Whether clients may say how they are there, and watch whether others are."),
     ]
 
     private static let cache: [ConfigurationKey] = [
@@ -255,6 +259,10 @@ extension ConfigurationKey {
             "limits.subscriptions", \.limits.subscriptions, .count(1...1_000_000), reloads: true,
             "How many conversations one connection may subscribe."),
         .init(
+            "limits.presence", \.limits.presentUsers, .count(1...10_000), reloads: true,
+            "How many users one connection may watch, and one call of the server API may ask"
+                + " about."),
+        .init(
             "limits.inbound_frame", \.limits.inboundFrame, .size(kibi...16 * mebi),
             "The largest frame that a client may send; a larger one is closed with 1009."),
         .init(
@@ -324,6 +332,26 @@ extension ConfigurationKey {
             "limits.pong_timeout", \.limits.pongTimeout, .duration(second...600 * second),
             reloads: true,
             "How long a client may take to answer a WebSocket ping; then it is closed with 3003."),
+    ]
+
+    private static let presence: [ConfigurationKey] = [
+        .init(
+            "presence.interval", \.presence.interval, .duration(100...60 * second), reloads: true,
+            "How often a connection is told of the users whom it watches, at most."),
+        .init(
+            "presence.linger", \.presence.linger, .duration(0...hour), reloads: true,
+            "How long a user without a connection stays as they were."),
+        .init(
+            "presence.lease", \.presence.lease, .duration(300...hour),
+            "For how long a gateway that the origin does not hear counts as there. It renews that"
+                + " each third of it."),
+        .init(
+            "presence.grace", \.presence.grace, .duration(0...24 * hour),
+            "How long the users of a gateway whose lease lapsed are unknown, before they are"
+                + " absent. With the embedded log, so long after each start."),
+        .init(
+            "presence.retain", \.presence.retain, .duration(hour...36_500 * 24 * hour),
+            "How long the origin keeps since when a user is absent."),
     ]
 
     private static let fanout: [ConfigurationKey] = [

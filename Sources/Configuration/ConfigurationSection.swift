@@ -26,6 +26,7 @@ struct ConfigurationSection: Sendable {
             documentation: "For gapless postgres install: roles of the database."),
         .init(name: "sync", documentation: "How holes are found and filled."),
         .init(name: "limits", documentation: "Bounds on what clients can ask of the gateway."),
+        .init(name: "presence", documentation: "Whether users are there."),
         .init(name: "fanout", documentation: "How events are written to clients."),
         .init(name: "journal", documentation: "What the gateway remembers, to explain it."),
         .init(name: "drain", documentation: "How the gateway stops."),

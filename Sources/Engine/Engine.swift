@@ -161,7 +161,10 @@ package final class Engine {
     /// be newer than the change that brings it, and no transaction of the cache may lie between.
     package func feed(_ events: some Sequence<FeedEvent>, at now: Timestamp) {
         self.now = now
-        for event in events { machines.feed.take(event) }
+        for event in events {
+            machines.feed.take(event)
+            machines.presence.heard(event)
+        }
         machines.takeSteps()
     }
 
@@ -233,6 +236,30 @@ package final class Engine {
         machines.fetched(token, generation, result)
     }
 
+    // MARK: - Who is there
+
+    /// The origin answered a call of presence.
+    package func toldPresence(
+        _ token: UInt64, _ result: Result<PresenceReading, RequestError>, at now: Timestamp
+    ) {
+        self.now = now
+        guard case .presence = questions.close(token) else { return }
+        machines.presence.answered(result)
+        machines.takeSteps()
+    }
+
+    /// What the origin has of these users changed.
+    package func presenceChanged(of users: [String], at now: Timestamp) {
+        self.now = now
+        machines.presence.changed(users)
+    }
+
+    /// From here on the feed says whose presence changed.
+    package func followsPresence(at now: Timestamp) {
+        self.now = now
+        machines.presence.follows()
+    }
+
     // MARK: - The store
 
     /// The store answered a read.
@@ -300,6 +327,7 @@ package final class Engine {
     ) {
         self.now = now
         connections.beginDrain(window: window, deadline: deadline, succession)
+        machines.presence.leave()
         machines.takeSteps()
     }
 
@@ -308,9 +336,11 @@ package final class Engine {
 
     package var isDraining: Bool { connections.isDraining }
 
-    /// Whether every client got `goaway` and its pending frames and was closed, or the deadline
-    /// passed.
-    package var isDrained: Bool { connections.isDrained }
+    /// Whether every client got `goaway` and its pending frames and was closed, and the origin
+    /// knows that; or the deadline passed.
+    package var isDrained: Bool {
+        connections.isDrained && (machines.presence.isSaid || connections.isPastDrain)
+    }
 
     // MARK: - Reports
 

@@ -13,6 +13,10 @@ package struct Limits: Sendable, Equatable {
     package var log = LogLimits()
     /// The kinds of writes that clients may make.
     package var clients = ClientPolicy()
+    /// Users whom one connection watches.
+    package var presentUsers = 1000
+    /// Whether users are there: nil where nobody asks, and the origin keeps nothing of it.
+    package var presence: PresenceOptions?
     /// Size of a reply; a longer one holds fewer messages.
     package var reply = 1_048_576
     package var inboundFrame = 65_536

@@ -41,6 +41,14 @@ extension Driver {
                 engine.subscribedList(of: user, at: now)
             case .disconnect(let user, let mayComeBack):
                 _ = engine.disconnect(user: user, mayComeBack: mayComeBack)
+            case .presence(let token, let result):
+                if let call = calls.finish(token) {
+                    http.answered(call, result)
+                } else {
+                    engine.toldPresence(token, result, at: now)
+                }
+            case .presenceChanged(let users): engine.presenceChanged(of: users, at: now)
+            case .presenceFollowed: engine.followsPresence(at: now)
             case .lapsed(let generation):
                 instruments.log.say(.feedBroken, ["generation": "\(generation)"])
                 engine.lapsed(generation: generation, at: now)

@@ -22,6 +22,7 @@ extension Configuration {
         limits.writeSlice.budget *= limits.writeSlice.loops
         limits.journal = journal
         limits.clients = policy
+        limits.presence = presence
         limits.shown = ConfigurationKey.all.filter { $0.section == "limits" }.compactMap { key in
             key.number(self).map { ShownLimit(name: String(key.shortName), value: $0) }
         }
@@ -36,6 +37,7 @@ extension Configuration {
         policy.sends = clients.send == .yes
         policy.edits = clients.edit == .yes
         policy.reacts = clients.react == .yes
+        policy.presence = clients.presence == .yes
         return policy
     }
 }

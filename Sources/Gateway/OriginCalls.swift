@@ -52,7 +52,8 @@ final class OriginCalls {
         case .ask(_, let token): instruments.measurements.asked(token)
         case .forkEpoch(_, let conversation, _):
             instruments.log.say(.originLostChanges, ["conversation": conversation])
-        case .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .publish, .disconnect:
+        case .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .publish, .disconnect,
+            .presence:
             break
         }
         calls.append(call)

@@ -304,4 +304,9 @@ package struct ParticipantList: Sendable, Hashable {
         self.participants = participants
         self.total = total
     }
+
+    /// The ids of those in it.
+    package var users: [String] {
+        participants.compactMap { (try? RawJSON($0))?.object?["id"]?.string }
+    }
 }

@@ -30,6 +30,9 @@ package enum UpstreamCall: Sendable {
     /// the origin can't be reached. Only where the upstream `reachesOthers`.
     case disconnect(user: String, mayComeBack: Bool, token: UInt64)
 
+    /// Says, renews and reads who is there; answered by `presence` with the same token.
+    case presence(PresenceCall, token: UInt64)
+
     /// For fair queueing: the user who pays, of a write or of a question about the user's list.
     /// Other questions are asked for many users.
     package var payer: Payer {
@@ -37,7 +40,7 @@ package enum UpstreamCall: Sendable {
         case .perform(_, let caller, _): caller.payer
         case .ask(let query, _): query.user.map { Payer(user: $0.id) } ?? .gateway
         case .forkEpoch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .publish,
-            .disconnect:
+            .disconnect, .presence:
             .gateway
         }
     }

@@ -21,6 +21,8 @@ package struct ClientPolicy: Sendable, Hashable {
     package var edits = true
     /// Whether `react` is allowed.
     package var reacts = true
+    /// Whether `setPresence` and `watchPresence` are allowed.
+    package var presence = true
 
     package init() {}
 
@@ -54,6 +56,9 @@ package struct ClientPolicy: Sendable, Hashable {
         .clientsSendOff, "sendMessage: not for clients here (clients.send: no)")
     package static let noReacting = RequestError(
         .clientsReactOff, "react: not for clients here (clients.react: no)")
+    package static let noPresence = RequestError(
+        .clientsPresenceOff,
+        "setPresence and watchPresence: not for clients here (clients.presence: no)")
     package static let noEditing = RequestError(
         .clientsEditOff, "editMessage and deleteMessage: not for clients here (clients.edit: no)")
 }

@@ -75,6 +75,8 @@ struct GatewayTurn: TurnEffects {
         case .perform(let operation, let caller, let token):
             gateway.flight.writes.append((shell.delay(), token, operation, caller))
         case .publish(let event): shell.backend.tell([event], ofOld: false)
+        case .presence:
+            try judge { () throws(Violation) in throw Violation("nobody asks who is there") }
         case .disconnect:
             try judge { () throws(Violation) in throw Violation("a call of the server API") }
         }

@@ -21,7 +21,7 @@ extension World: TurnEffects {
         case .publish(let event):
             feed.append(.event(event), commit: origin.commit)
         case .ask, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch,
-            .disconnect:
+            .disconnect, .presence:
             throw Violation("a question for a log that lives elsewhere")
         }
     }

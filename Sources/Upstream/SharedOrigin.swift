@@ -33,6 +33,7 @@ protocol SharedOrigin: EnablingOrigin {
     func unsubscribeList(of user: String)
     func publish(_ event: FeedEvent)
     func disconnect(_ user: String, mayComeBack: Bool, token: UInt64)
+    func presence(_ call: PresenceCall, token: UInt64)
     func ask(_ query: HistoryQuery, token: UInt64)
     func forkEpoch(_ head: Head, conversation: String, token: UInt64)
     func send(_ messages: [NewMessage], to conversation: String, _ call: Call)
@@ -98,6 +99,7 @@ extension SharedOrigin {
                 case .publish(let event): publish(event)
                 case .disconnect(let user, let mayComeBack, let token):
                     disconnect(user, mayComeBack: mayComeBack, token: token)
+                case .presence(let call, let token): presence(call, token: token)
                 }
             }
         }

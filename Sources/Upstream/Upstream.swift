@@ -32,6 +32,12 @@ package enum UpstreamOutput: Sendable {
     case subscribed(conversation: String, generation: Int)
     /// The same for a user's list: the feed continues what is read of the list from here on.
     case subscribedList(user: String)
+    /// The answer to a `presence` call.
+    case presence(token: UInt64, Result<PresenceReading, RequestError>)
+    /// What the origin keeps of who is there changed for these users, by whatever gateway.
+    case presenceChanged([String])
+    /// From here on the feed says whose presence changed; what it said before may be lost.
+    case presenceFollowed
     /// All subscriptions of that generation have ended; those still wanted are being requested
     /// again. Later feed events belong to the next generation.
     case lapsed(generation: Int)

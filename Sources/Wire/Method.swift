@@ -8,7 +8,7 @@ package enum Method: String, Sendable, CaseIterable {
     case react, fetchReactions, fetchOwnReactions
     case createConversation, updateConversation, deleteConversation, leaveConversation
     case addParticipants, removeParticipants, addAdmins, removeAdmins
-    case markRead, typing
+    case markRead, typing, setPresence, watchPresence
 
     /// All names, for the error on an unknown method.
     package static let accepted = allCases.map(\.rawValue).joined(separator: ", ")

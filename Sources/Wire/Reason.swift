@@ -30,6 +30,7 @@ extension RequestError {
         case clientsSendOff = "clients_send_off"
         case clientsEditOff = "clients_edit_off"
         case clientsReactOff = "clients_react_off"
+        case clientsPresenceOff = "clients_presence_off"
         case notEnabled = "not_enabled"
         case idNotOwn = "id_not_own"
         case notAuthor = "not_author"
@@ -63,6 +64,7 @@ extension RequestError {
         case limitReactions = "limit_reactions"
         case limitReactionsOfUser = "limit_reactions_of_user"
         case limitSubscriptions = "limit_subscriptions"
+        case limitPresence = "limit_presence"
         case limitInboundFrame = "limit_inbound_frame"
         case limitArray = "limit_array"
         case limitRuns = "limit_runs"
@@ -105,8 +107,9 @@ extension RequestError.Reason {
             .badRequest
         case .methodUnknown: .unknownMethod
         case .tokenExpired, .tokenRefused, .keyNeeded, .passwordNeeded: .unauthorized
-        case .clientsCreateOff, .clientsSendOff, .clientsEditOff, .clientsReactOff, .notEnabled,
-            .idNotOwn, .notAuthor, .authorNotSelf, .notAdmin, .serverOnly, .tokenOfAnother,
+        case .clientsCreateOff, .clientsSendOff, .clientsEditOff, .clientsReactOff,
+            .clientsPresenceOff, .notEnabled, .idNotOwn, .notAuthor, .authorNotSelf, .notAdmin,
+            .serverOnly, .tokenOfAnother,
             .webOriginRefused, .hostRefused, .conversationIDOfOthers:
             .forbidden
         case .conversationNotFound, .messageNotFound, .pathNotFound, .draftUnknown: .notFound
@@ -115,8 +118,8 @@ extension RequestError.Reason {
             .conflict
         case .limitMessage, .limitRecord, .limitUnknownFields, .limitParticipants, .limitAdmins,
             .limitConversationsPerUser, .limitReactionKeys, .limitReactions,
-            .limitReactionsOfUser, .limitSubscriptions, .limitInboundFrame, .limitArray,
-            .limitRuns, .limitBody:
+            .limitReactionsOfUser, .limitSubscriptions, .limitPresence, .limitInboundFrame,
+            .limitArray, .limitRuns, .limitBody:
             .tooLarge
         case .limitRequestsPerSecond, .limitHTTPConnections, .limitEventStreams: .rateLimited
         case .originUnreachable, .originOverloaded, .originRefusesWrites, .originRefusesGateway,
@@ -142,14 +145,14 @@ extension RequestError.Reason {
             .valueUnstorable, .requestIDInUse, .alreadyConnected, .notParticipant, .userNeeded,
             .httpMethodNotAllowed, .upgradeNeeded, .headTooLong, .methodUnknown, .tokenRefused,
             .keyNeeded, .passwordNeeded, .clientsCreateOff, .clientsSendOff, .clientsEditOff,
-            .clientsReactOff, .notEnabled, .idNotOwn, .notAuthor, .authorNotSelf, .notAdmin,
-            .serverOnly, .tokenOfAnother,
+            .clientsReactOff, .clientsPresenceOff, .notEnabled, .idNotOwn, .notAuthor,
+            .authorNotSelf, .notAdmin, .serverOnly, .tokenOfAnother,
             .webOriginRefused, .hostRefused, .conversationIDOfOthers, .conversationNotFound,
             .messageNotFound, .pathNotFound, .draftUnknown, .revChanged, .messageDeleted,
             .messageIDTaken, .conversationIDTaken, .changeUnknown, .limitMessage, .limitRecord,
             .limitUnknownFields, .limitParticipants, .limitAdmins, .limitConversationsPerUser,
             .limitReactionKeys, .limitReactions, .limitReactionsOfUser, .limitSubscriptions,
-            .limitInboundFrame, .limitArray, .limitRuns, .limitBody,
+            .limitPresence, .limitInboundFrame, .limitArray, .limitRuns, .limitBody,
             .storedUnreadable, .internalFault:
             .never
         }

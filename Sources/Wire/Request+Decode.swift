@@ -11,6 +11,9 @@ extension Request {
     static let users = 1...1000
     /// How many seqs one `fetchOwnReactions` may span.
     static let ownReactions = 1000
+    /// How many conversations, and users of each, one `watchPresence` may name, whatever
+    /// `limits.presence` says.
+    static let watched = 0...10_000
 
     // One table, one case a method; a method without its row is no program.
     static func decode(_ method: Method, _ params: Fields) throws(RequestError) -> Request {
@@ -19,7 +22,9 @@ extension Request {
             return .connect(
                 token: try params.string("token"), user: try params.id("user"),
                 client: try params.label("client"),
-                unread: try params.flag("unread") ?? false, trace: try params.traceParent())
+                unread: try params.flag("unread") ?? false,
+                presence: try params.word("presence", as: ConnectionPresence.self) ?? .present,
+                trace: try params.traceParent())
         case .refresh:
             return .refresh(token: try params.requiredString("token"))
         case .subscribeConversations:
@@ -60,6 +65,13 @@ extension Request {
                 throw params.missing("state", accepted: "begin, pause, finished")
             }
             return .typing(conversation: conversation, state)
+        case .setPresence:
+            guard let state = try params.word("state", as: ConnectionPresence.self) else {
+                throw params.missing("state", accepted: "present, away, hidden")
+            }
+            return .setPresence(state)
+        case .watchPresence:
+            return .watchPresence(try params.presenceWatches())
         case .sendMessage:
             return .sendMessage(
                 conversation: try params.conversation(), try MessageContent.decode(params))
@@ -152,6 +164,34 @@ extension Fields {
         }
         return .fetchOwnReactions(
             conversation: try conversation(), after: after, before: before)
+    }
+
+    /// What `watchPresence` names.
+    fileprivate func presenceWatches() throws(RequestError) -> [PresenceWatch] {
+        let name = "watch"
+        let accepted = "an array of objects, each with conversation and users?"
+        guard let value = object.slice(name) else { throw missing(name, accepted: accepted) }
+        guard let count = value.count else { throw refused(name, value, accepted: accepted) }
+        guard Request.watched.contains(count) else {
+            throw RequestError(
+                .limitArray,
+                "\(prefix)\(name): an array of \(count) (accepted: at most"
+                    + " \(Request.watched.upperBound))")
+        }
+        var watches: [PresenceWatch] = []
+        try value.visit { element throws(RequestError) in
+            let place = "\(name)[\(watches.count)]"
+            guard let object = element.object else {
+                throw refused(place, element, accepted: "an object")
+            }
+            let fields = Fields(object, prefix: "\(prefix)\(place).")
+            watches.append(
+                PresenceWatch(
+                    conversation: try fields.requiredID("conversation"),
+                    users: fields.value("users") == nil
+                        ? nil : try fields.ids("users", count: Request.watched)))
+        }
+        return watches
     }
 
     fileprivate func participants() throws(RequestError) -> ParticipantsRequest {

@@ -19,7 +19,7 @@ extension Request {
             let isOfMessage = [.sendMessage, .editMessage, .deleteMessage, .react].contains(method)
             let isOfNone = [
                 .connect, .refresh, .subscribeConversations, .unsubscribeConversations,
-                .fetchConversations, .createConversation,
+                .fetchConversations, .createConversation, .setPresence, .watchPresence,
             ].contains(method)
             self.init(
                 method, in: isOfNone ? nil : try? params.id("conversation"),

@@ -92,6 +92,8 @@ extension Request {
         case .removeAdmins(let id, _): Row(.removeAdmins, .write, in: id)
         case .markRead(let id, _): Row(.markRead, .write, in: id)
         case .typing(let id, _): Row(.typing, .signal, in: id)
+        case .setPresence: Row(.setPresence, .signal)
+        case .watchPresence: Row(.watchPresence, .subscription)
         }
     }
 }

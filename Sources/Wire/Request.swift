@@ -137,7 +137,8 @@ public enum TypingState: String, Sendable, Hashable, CaseIterable { case begin, 
 package enum Request: Sendable, Hashable {
     /// `unread`: whether the connection gets the user's unread totals. `trace`: its `traceparent`.
     case connect(
-        token: String?, user: String?, client: String?, unread: Bool = false, trace: String? = nil)
+        token: String?, user: String?, client: String?, unread: Bool = false,
+        presence: ConnectionPresence = .present, trace: String? = nil)
     case refresh(token: String)
     case subscribeMessages(conversation: String, have: Have?, limit: Int)
     case unsubscribeMessages(conversation: String)
@@ -165,4 +166,6 @@ package enum Request: Sendable, Hashable {
     case leaveConversation(String)
     case markRead(conversation: String, seq: Int)
     case typing(conversation: String, TypingState)
+    case setPresence(ConnectionPresence)
+    case watchPresence([PresenceWatch])
 }

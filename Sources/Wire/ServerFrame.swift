@@ -162,6 +162,14 @@ package enum ServerFrame {
         }
     }
 
+    /// Users came, left, or are no longer known.
+    package static func presence(_ changes: [UserPresence]) -> [UInt8] {
+        event(.presence, capacity: 64 + 96 * changes.count) {
+            $0.key("changes")
+            $0.presence(changes)
+        }
+    }
+
     /// The connection is about to be closed.
     /// - Parameter reconnectIn: the client's own slot, in milliseconds.
     package static func goaway(reconnectIn: Int, reason: String) -> [UInt8] {
@@ -224,7 +232,7 @@ extension JSONWriter {
 /// The events of `protocol.md` 5, with their names in a frame.
 package enum EventName: String, Sendable, CaseIterable {
     case messages, gap, conversation, reset, unsubscribed, conversations
-    case read, upstream, unread, typing, goaway, ping
+    case read, upstream, unread, typing, presence, goaway, ping
 }
 
 /// Why a subscription has ended, other than by the client's request.

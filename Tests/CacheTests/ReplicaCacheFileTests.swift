@@ -92,6 +92,8 @@ import Wire
                 """
                 DROP INDEX message_reacted;
                 DROP TABLE reaction;
+                DROP TABLE presence;
+                DROP TABLE presence_lease;
                 ALTER TABLE message DROP COLUMN content_rev;
                 DROP INDEX conversation_by_creator;
                 DROP VIEW log;

@@ -116,6 +116,8 @@ import Testing
             """
             DROP INDEX message_reacted;
             DROP TABLE reaction;
+            DROP TABLE presence;
+            DROP TABLE presence_lease;
             ALTER TABLE message DROP COLUMN content_rev;
             DROP INDEX conversation_by_creator;
             DROP VIEW log;

@@ -298,7 +298,7 @@ extension SessionWorld: TurnEffects {
             feed.append(.performed(token: token, performed.result), commit: origin.commit)
         case .publish(let event): feed.append(.event(event), commit: origin.commit)
         case .ask, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch,
-            .disconnect:
+            .disconnect, .presence:
             preconditionFailure("a question for a log that lives elsewhere")
         }
     }

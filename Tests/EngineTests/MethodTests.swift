@@ -20,6 +20,8 @@ import Wire
         case .sendMessage: #""conversation":"c1","body":"b""#
         case .markRead: #""conversation":"c1","seq":1"#
         case .typing: #""conversation":"c1","state":"begin""#
+        case .setPresence: #""state":"away""#
+        case .watchPresence: #""watch":[{"conversation":"c1"}]"#
         case .addParticipants, .addAdmins, .removeAdmins: #""conversation":"c1","users":["ben"]"#
         case .removeParticipants: #""conversation":"c1","users":["ben"]"#
         case .createConversation: ""

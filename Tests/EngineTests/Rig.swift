@@ -273,7 +273,7 @@ extension Rig: TurnEffects {
         case .ask(let query, let token):
             engine.fetched(token, generation: 0, origin.answer(query), at: now)
         case .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .forkEpoch,
-            .disconnect:
+            .disconnect, .presence:
             preconditionFailure("a question for a log that lives elsewhere")
         }
     }

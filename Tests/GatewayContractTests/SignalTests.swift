@@ -103,7 +103,7 @@ import Testing
         ("subscriptions", "2", 2), ("inbound_frame", "'32KiB'", 32_768),
         ("message", "'300B'", 300), ("record", "'400B'", 400), ("unknown_fields", "5", 5),
         ("participants", "4", 4), ("admins", "1", 1), ("conversations_per_user", "7", 7),
-        ("reaction_keys", "9", 9), ("reactions", "99", 99),
+        ("reaction_keys", "9", 9), ("reactions", "99", 99), ("presence", "9", 9),
         ("reply", "'64KiB'", 65_536), ("outbox_soft", "'512KiB'", 524_288),
         ("outbox_hard", "'8MiB'", 8_388_608), ("outbox_total", "'128MiB'", 134_217_728),
         ("requests_per_second", "123", 123),

@@ -166,7 +166,9 @@ final class Outputs: Sendable {
                 case .performed(let token, _), .answered(let token, _, _):
                     state.answers[token] = output
                 case .state(let reported): state.reported = reported
-                case .feed, .part, .subscribed, .subscribedList, .lapsed, .disconnect, .damaged:
+                case .presence(let token, _): state.answers[token] = output
+                case .feed, .part, .subscribed, .subscribedList, .lapsed, .disconnect, .damaged,
+                    .presenceChanged, .presenceFollowed:
                     break
                 }
             }

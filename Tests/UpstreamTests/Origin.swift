@@ -261,7 +261,10 @@ private final class Outputs: Sendable {
                 case .part(let events): state.events += events
                 case .performed(let token, _), .answered(let token, _, _):
                     state.answers[token] = output
-                case .subscribed, .subscribedList, .lapsed, .disconnect, .damaged, .state: break
+                case .presence(let token, _): state.answers[token] = output
+                case .subscribed, .subscribedList, .lapsed, .disconnect, .damaged, .state,
+                    .presenceChanged, .presenceFollowed:
+                    break
                 }
             }
         }

@@ -81,6 +81,8 @@ extension Method {
             #"{\#(one),"users":["ben"]}"#
         case .markRead: #"{\#(one),"seq":1}"#
         case .typing: #"{\#(one),"state":"begin"}"#
+        case .setPresence: #"{"state":"away"}"#
+        case .watchPresence: #"{"watch":[{\#(one),"users":["ben"]}]}"#
         }
     }
 }

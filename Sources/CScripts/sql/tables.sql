@@ -240,6 +240,35 @@ do $index$ begin
   end if;
 end $index$;
 
+-- How users are there by each gateway, since when, and if that ended when, and until when it
+-- counts; when gateways renewed their leases; and since when the server is this one. All
+-- moments are milliseconds of its clock.
+create table if not exists {schema}.presence (
+  user_id text collate "C" not null,
+  gateway text collate "C" not null,
+  away boolean not null,
+  since bigint not null,
+  said bigint not null,
+  ended bigint,
+  lasts bigint,
+  primary key (user_id, gateway)
+) with (fillfactor = 80);
+do $index$ begin
+  if to_regclass(format('%I.presence_by_age', {schema_text})) is null then
+    create index if not exists presence_by_age
+      on {schema}.presence (said);
+  end if;
+end $index$;
+create table if not exists {schema}.presence_leases (
+  gateway text collate "C" primary key,
+  renewed bigint not null
+);
+create table if not exists {schema}.presence_era (
+  only_row boolean primary key default true check (only_row),
+  process text collate "C" not null,
+  began bigint not null
+);
+
 -- Whom all gateways are to disconnect, for an hour.
 create table if not exists {schema}.disconnects (
   id bigint generated always as identity primary key,

@@ -14,6 +14,8 @@ package final class Broadcast {
             isOpen: Bool)
         /// Shed first.
         case typing
+        /// Not shed, since none is queued while the reader is above the soft limit.
+        case presence
         /// Shedding keeps the latest of each key.
         case read(user: String)
         /// `head`: the newest change it reports; nil for a deleted conversation.
@@ -31,7 +33,8 @@ package final class Broadcast {
     package let deltas: Int
     /// Whether it is about a list of conversations; stored, because each receiver checks it.
     let isAboutList: Bool
-    /// The conversation that the event is about, empty for `upstream`, `unread` and `ping`.
+    /// The conversation that the event is about, empty for `presence`, `upstream`, `unread`
+    /// and `ping`.
     package let conversation: ID
 
     /// The accounting of the conversation.

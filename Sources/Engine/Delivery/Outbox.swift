@@ -200,7 +200,7 @@ extension Outbox {
     /// Whether to keep the event; called from the newest to the oldest.
     private static func isLatest(_ event: Broadcast, _ seen: inout Set<ID>) -> Bool {
         switch event.kind {
-        case .stream: true
+        case .stream, .presence: true
         case .typing: false
         case .read(let user):
             seen.insert("r\(user.utf8.count):\(user)\(event.conversation.text)".id).inserted

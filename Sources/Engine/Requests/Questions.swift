@@ -33,6 +33,10 @@ final class Questions {
         /// A user's unread counts.
         case unread(ID, reading: Int)
         case fetch(FetchQueue.Question)
+        /// Who takes part in a conversation of which users are watched.
+        case room(ID)
+        /// Who is there.
+        case presence
     }
 
     private var open: [UInt64: Purpose] = [:]

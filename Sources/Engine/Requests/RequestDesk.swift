@@ -20,6 +20,8 @@ final class RequestDesk {
         case call(Call, user: String)
         /// An answer of the store that does not depend on a stream's position.
         case answer(Call, Answer)
+        /// A call about who is there.
+        case presence(Call)
     }
 
     let streams: StreamRegistry
@@ -233,7 +235,7 @@ extension Questions.Purpose {
             call.takesCached = true
             return call
         case .load, .refresh, .reach, .write, .asked, .store, .reload, .place, .proof, .unread,
-            .fetch:
+            .fetch, .room, .presence:
             return nil
         }
     }

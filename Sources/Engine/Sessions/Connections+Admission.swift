@@ -86,7 +86,7 @@ extension Connections {
         let call = Call(
             session: session.id, id: frame.id, request: request, takesCached: frame.takesCached,
             atLeast: frame.atLeast)
-        if case .connect(_, _, _, _, let trace) = request {
+        if case .connect(_, _, _, _, _, let trace) = request {
             if session.user == nil { session.trace = trace ?? "" }
             return call
         }
@@ -115,7 +115,7 @@ extension Connections {
     /// - Returns: the session, if it is admitted.
     func connect(_ call: Call, _ status: UpstreamStatus) -> Session? {
         guard let session = registry[call.session],
-            case .connect(let token, let user, _, let unread, _) = call.request
+            case .connect(let token, let user, _, let unread, let presence, _) = call.request
         else { return nil }
         guard session.user == nil else {
             fail(
@@ -137,6 +137,7 @@ extension Connections {
             }
             session.credentials.deadline = identity.deadline
             session.list.asksUnread = unread
+            session.presence = presence
             journal?.connected(session, at: now)
             reply(call) { welcome(session, identity.user, status, &$0) }
             schedule(session)

@@ -103,6 +103,7 @@ extension Connections {
             let share = (Int64(index), Int64(max(1, leaving.count)))
             let slot = begin + window * share.0 / share.1
             push(session, ServerFrame.goaway(reconnectIn: Int(slot), reason: "draining"))
+            session.returnsAt = now.adding(slot)
             closes.append((now.adding(closing * share.0 / share.1), session.id))
         }
         drain = Drain(
@@ -123,6 +124,9 @@ extension Connections {
         guard let drain else { return false }
         return registry.isEmpty || now >= drain.deadline
     }
+
+    /// Whether the deadline of the drain has passed.
+    var isPastDrain: Bool { drain.map { now >= $0.deadline } ?? false }
 
     private func advanceDrain() {
         guard drain != nil else { return }

@@ -34,6 +34,10 @@ package final class Session {
     var credentials = Credentials()
     /// Its view of the user's list of conversations.
     var list = ListWatch()
+    /// How its user is there by it.
+    var presence = ConnectionPresence.present
+    /// When its client was told to come back, if its gateway drains.
+    var returnsAt: Timestamp?
     /// Its unanswered requests.
     var requests = RequestsUnderWay()
     /// Its rate limits.

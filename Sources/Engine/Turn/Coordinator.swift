@@ -14,6 +14,7 @@ final class Coordinator {
     let announcer: ListAnnouncer
     let listDesk: ListDesk
     let feed: FeedReader
+    let presence: Presence
 
     init(_ connections: Connections, _ sync: Sync) {
         self.connections = connections
@@ -24,6 +25,7 @@ final class Coordinator {
         announcer = ListAnnouncer(lists, totals, connections, sync)
         listDesk = ListDesk(announcer, totals, connections, sync)
         feed = FeedReader(desk, announcer, totals)
+        presence = Presence(connections, sync)
     }
 
     private var fanout: Fanout { sync.fanout }
@@ -50,6 +52,7 @@ final class Coordinator {
         case .left(let session):
             announcer.unwatch(session)
             totals.end(session)
+            presence.end(session)
         }
     }
 
@@ -57,6 +60,15 @@ final class Coordinator {
         switch step {
         case .call(let call, let user): listDesk.perform(call, user)
         case .answer(let call, let answer): listDesk.conclude(call, answer)
+        case .presence(let call): take(presenceCall: call)
+        }
+    }
+
+    private func take(presenceCall call: Call) {
+        switch call.request {
+        case .setPresence(let state): presence.set(call, state)
+        case .watchPresence(let conversations): presence.watch(call, conversations)
+        default: break
         }
     }
 
@@ -106,7 +118,10 @@ final class Coordinator {
     func take(_ frame: RequestFrame, _ session: Session) {
         if let call = connections.take(frame, session) {
             if case .connect = call.request {
-                if let session = connections.connect(call, sync.status) { totals.begin(session) }
+                if let session = connections.connect(call, sync.status) {
+                    totals.begin(session)
+                    presence.begin(session)
+                }
             } else {
                 desk.perform(call)
             }
@@ -127,7 +142,7 @@ final class Coordinator {
         case .place(let call, let id, let field): desk.placed(call, id, field, result)
         case .proof(let subject, let claim): sync.proofs.confirmed(subject, claim, result)
         case .unread(let user, let reading): totals.answered(user, reading, result)
-        case .write, .asked, .store, .fetch, nil: break
+        case .write, .asked, .store, .fetch, .room, .presence, nil: break
         }
         takeSteps()
     }
@@ -149,6 +164,7 @@ final class Coordinator {
     {
         let purpose = sync.questions.close(token)
         if case .asked(let call) = purpose { desk.told(call, result) }
+        if case .room(let conversation) = purpose { presence.answered(conversation, result) }
         guard case .fetch(let question) = purpose else { return takeSteps() }
         let result = sync.fetcher.checked(question, result)
         switch question {
@@ -170,6 +186,7 @@ final class Coordinator {
             lists.doubtAll()
             announcer.readAllAgain()
         }
+        presence.linked()
         takeSteps()
         tellUpstream()
     }
@@ -196,6 +213,7 @@ final class Coordinator {
             tellUpstream()
         }
         totals.tellDue()
+        presence.tick()
         dropIdleStreams()
     }
 
@@ -223,6 +241,7 @@ final class Coordinator {
             desk.releaseHeldReplies(stream)
         }
         totals.tellTouched()
+        presence.endTurn()
         if sync.mirrors {
             if sync.applier.status.takePendingNotice() { tellUpstream() }
             takeSteps()

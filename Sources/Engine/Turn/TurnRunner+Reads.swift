@@ -37,7 +37,7 @@ extension Questions.Purpose {
             streams[conversation.id]?.waits.calls.first
         case .reload(let stream, _): stream.waits.calls.first
         case .proof(let subject, _): subject.stream.waits.calls.first
-        case .write, .asked, .store, .fetch, .unread: nil
+        case .write, .asked, .store, .fetch, .unread, .room, .presence: nil
         }
     }
 }

@@ -16,6 +16,7 @@ extension Bound {
         case .conversations, .changes: (body, rows) = (Self.small, "1,000 a page; `limits.reply`")
         case .participants: (body, rows) = (Self.small, "those who take part")
         case .boundaries: (body, rows) = (Self.small, "the runs that are held")
+        case .presences, .presence: (body, rows) = (Self.small, "`limits.presence`")
         case .gaps: (body, rows) = (Self.small, "the gaps that are open")
         case .disconnect: (body, rows) = (Self.small, "that user's connections")
         }

@@ -56,7 +56,13 @@ extension Bound {
                 name, size: Self.frame,
                 rows: "those who take part; the rest is purged in small steps",
                 beyond: Self.limited)
-        case .typing, .unsubscribeMessages, .unsubscribeConversations:
+        case .watchPresence:
+            self.init(
+                name, size: Self.frame,
+                rows: "those who take part in what it names, and `limits.presence` users",
+                memory: "`limits.presence` users, while the connection watches",
+                beyond: Self.tooLarge)
+        case .typing, .setPresence, .unsubscribeMessages, .unsubscribeConversations:
             self.init(name, size: Self.frame, beyond: Self.limited)
         }
     }

@@ -10,7 +10,9 @@ package enum APIRoute: String, Sendable, CaseIterable {
     case participants = "/v1/conversations/{id}/participants"
     case participant = "/v1/conversations/{id}/participants/{user}"
     case boundaries = "/v1/conversations/{id}/boundaries"
+    case presences = "/v1/conversations/{id}/presence"
     case heads = "/v1/heads"
+    case presence = "/v1/presence"
     case gaps = "/v1/gaps"
     case disconnect = "/v1/users/{user}/disconnect"
 
@@ -47,7 +49,8 @@ package enum APIRoute: String, Sendable, CaseIterable {
         case .participant: 4 * Self.smallBody
         // A thousand ids of 255 bytes.
         case .heads: 2 << 20
-        case .conversations, .reaction, .changes, .participants, .boundaries, .gaps, .disconnect:
+        case .conversations, .reaction, .changes, .participants, .boundaries, .presences, .presence,
+            .gaps, .disconnect:
             Self.smallBody
         }
     }

@@ -117,7 +117,8 @@ final class HTTPDesk {
             return responder.respond(response)
         }
         guard entrance.door.mayUseAPI(request.headers) else { return responder.respond(.keyNeeded) }
-        let api = ServerAPI(limits: entrance.configuration.limits.log)
+        let limits = entrance.configuration.limits
+        let api = ServerAPI(limits: limits.log, presentUsers: limits.presentUsers)
         if request.body.count > BodyWorker.large, let bodies {
             bodies.decode(request, responder, api)
         } else {
@@ -161,6 +162,12 @@ final class HTTPDesk {
             answerBoundaries(of: conversation, responder)
         case .gaps:
             responder.respond(.json(200, OpenGaps.json(engine.report.openGaps())))
+        case .presence(let users): askPresence(of: users, traced, responder)
+        case .presences(let conversation):
+            let request = ParticipantsRequest(limit: limits.presentUsers, order: .asc)
+            calls.ask(
+                .participants(conversation: conversation, request),
+                for: WaitingCall(responder: responder, kind: .presences, traced: traced))
         case .disconnect(let user, let mayComeBack):
             guard calls.upstream.reachesOthers else {
                 return disconnect(user, mayComeBack: mayComeBack, responder)
@@ -170,6 +177,23 @@ final class HTTPDesk {
                 WaitingCall(responder: responder, kind: kind, traced: traced))
             calls.append(.disconnect(user: user, mayComeBack: mayComeBack, token: token))
         }
+    }
+
+    private var limits: Limits { entrance.configuration.limits }
+
+    /// Asks the origin who is there.
+    private func askPresence(
+        of users: [String], _ traced: TracedRequest?, _ responder: HTTPResponder
+    ) {
+        let presence = entrance.configuration.presence
+        let token = calls.wait(
+            WaitingCall(
+                responder: responder, kind: .presence(users, presence.rule), traced: traced))
+        calls.append(
+            .presence(
+                PresenceCall(
+                    reads: users, lease: presence.lease, grace: presence.grace,
+                    retain: presence.retain), token: token))
     }
 
     /// The coverage that the cache has of a conversation: all of it if the cache is the origin.
@@ -229,12 +253,28 @@ final class HTTPDesk {
             case .success, .failure: result = .failure(Self.noChange)
             }
         }
+        if case .presences = call.kind, case .success(.participants(let list)) = result {
+            if list.total <= limits.presentUsers {
+                return askPresence(of: list.users, call.traced, call.responder)
+            }
+            result = .failure(
+                RequestError(
+                    .limitPresence,
+                    "path: the conversation has \(list.total) participants (accepted: at most"
+                        + " \(limits.presentUsers), limits.presence)"))
+        }
         if case .failure(let error) = result { tracer.note(call.traced, error) }
         if case .explain(let request) = call.kind {
             explain(request, result, call.responder)
         } else {
             call.answered(result, at: now)
         }
+    }
+
+    /// Answers who is there.
+    func answered(_ call: WaitingCall, _ result: Result<PresenceReading, RequestError>) {
+        if case .failure(let error) = result { tracer.note(call.traced, error) }
+        call.answered(result)
     }
 
     private static let noChange = RequestError(

@@ -3,13 +3,14 @@ import Engine
 import JSON
 import Wire
 
-/// The decoded params of a query. The last of several with one name counts; unknown ones are
-/// ignored.
+/// The decoded params of a query. The last of several with one name counts, but where all are
+/// asked for; unknown ones are ignored.
 package struct QueryString {
     /// The largest integer of the protocol: below 2^53.
     static let largest = 9_007_199_254_740_991
 
     private var values: [String: String] = [:]
+    private var all: [(name: String, value: String)] = []
 
     package init(_ query: String) throws(ServerAPI.Failure) {
         for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
@@ -20,10 +21,36 @@ package struct QueryString {
                     parts.count > 1 ? Array(parts[1]) : [], plusIsSpace: true)
             else { throw .error(RequestError(.malformed, "query: is not percent-encoded UTF-8")) }
             values[name] = value
+            all.append((name, value))
         }
     }
 
     package subscript(name: String) -> String? { values[name] }
+
+    /// Users: those of a list with commas, and those that are named alone; each once, in order.
+    func users(atMost limit: Int) throws(RequestError) -> [String] {
+        var users: [String] = []
+        var seen: Set<ID> = []
+        for (name, value) in all where name == "users" || name == "user" {
+            let ids = name == "user" ? [value] : value.split(separator: ",").map(String.init)
+            for id in ids {
+                guard Identifier.isValid(id) else {
+                    throw .invalid("\(name): no id (accepted: \(Identifier.accepted))")
+                }
+                if seen.insert(id.id).inserted { users.append(id) }
+            }
+        }
+        guard !users.isEmpty else {
+            throw RequestError(
+                .fieldMissing, "users: missing, ids of users with commas between them are needed")
+        }
+        guard users.count <= limit else {
+            throw RequestError(
+                .limitPresence,
+                "users: \(users.count) of them (accepted: at most \(limit), limits.presence)")
+        }
+        return users
+    }
 
     /// A text that is not accepted, as an error names it: a number as it was given, and nothing
     /// else, because that may be what a user typed.

@@ -15,6 +15,10 @@ package struct ServerAPI: Sendable {
         case perform(Operation, Shape)
         case boundaries(String)
         case gaps
+        /// Whether these users are there.
+        case presence([String])
+        /// The same of all who take part.
+        case presences(conversation: String)
         case disconnect(user: String, mayComeBack: Bool)
     }
 
@@ -34,11 +38,14 @@ package struct ServerAPI: Sendable {
 
     /// The limits of sent messages.
     package let limits: LogLimits
+    /// How many users one question of presence may name.
+    package let presentUsers: Int
     /// Messages in one array: `protocol.md` 7.
     static let arrayLimit = 1000
 
-    package init(limits: LogLimits) {
+    package init(limits: LogLimits, presentUsers: Int = 1000) {
         self.limits = limits
+        self.presentUsers = presentUsers
     }
 
     /// - Parameters:
@@ -57,6 +64,9 @@ package struct ServerAPI: Sendable {
             case "heads" where pieces.count == 2:
                 try only(method, "POST")
                 return .ask(.heads(try heads(body)))
+            case "presence" where pieces.count == 2:
+                try only(method, "GET", "HEAD")
+                return .presence(try query.users(atMost: presentUsers))
             case "gaps" where pieces.count == 2:
                 try only(method, "GET", "HEAD")
                 return .gaps
@@ -148,6 +158,9 @@ package struct ServerAPI: Sendable {
                 user: user, name: fields.name, metadata: fields.metadata, unknown: fields.unknown)
             return .perform(
                 .addParticipants(conversation: id, [participant]), .conversation)
+        case (2, "presence"):
+            try only(method, "GET", "HEAD")
+            return .presences(conversation: id)
         case (2, "boundaries"):
             try only(method, "GET", "HEAD")
             return .boundaries(id)

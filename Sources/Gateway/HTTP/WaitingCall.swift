@@ -2,6 +2,7 @@ import Chat
 import Engine
 import JSON
 import Ports
+import Rules
 import WebSockets
 import Wire
 
@@ -16,6 +17,10 @@ struct WaitingCall {
         /// Boundaries of a conversation that the cache does not know: none, if the conversation
         /// exists.
         case boundaries(String)
+        /// Whether these users are there.
+        case presence([String], PresenceRule)
+        /// Those who take part in the conversation, of whom that is asked then.
+        case presences
         /// Waits until the other gateways were notified to disconnect a user.
         case disconnect(user: String, mayComeBack: Bool)
         /// Waits for whether the origin has the message.
@@ -34,7 +39,8 @@ struct WaitingCall {
             responder.respond(.error(error))
         case (.write(let shape), .success(let outcome)):
             responder.respond(Self.response(outcome, shape))
-        case (.disconnect, .success), (.answer, _), (.provided, _), (.boundaries, _), (.explain, _):
+        case (.disconnect, .success), (.answer, _), (.provided, _), (.boundaries, _), (.explain, _),
+            (.presence, _), (.presences, _):
             return
         }
     }
@@ -96,7 +102,24 @@ struct WaitingCall {
             }
             responder.respond(
                 .json(200, BoundariesReport.json(head, held: Coverage(), ids: [:], at: now)))
-        case (.boundaries, .success), (.provided, .success): return
+        case (.boundaries, .success), (.provided, .success), (.presence, .success),
+            (.presences, .success):
+            return
+        }
+    }
+
+    /// Answers who is there.
+    func answered(_ result: Result<PresenceReading, RequestError>) {
+        guard case .presence(let users, let rule) = kind else { return }
+        switch result {
+        case .failure(let error): responder.respond(.error(error))
+        case .success(let reading):
+            var json = JSONWriter(capacity: 64 + 96 * users.count)
+            json.beginObject()
+            json.key("presence")
+            json.presence(users.map { rule.shown($0, reading) })
+            json.endObject()
+            responder.respond(.json(200, json.bytes))
         }
     }
 

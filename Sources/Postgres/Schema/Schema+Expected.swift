@@ -3,7 +3,7 @@ extension Schema {
     /// The functions of gateways.
     package static let calledByGateways = [
         "gateway_hello", "gateway_read", "gateway_write", "gateway_signal", "gateway_trim",
-        "gateway_settings",
+        "gateway_settings", "gateway_presence",
     ]
 
     /// The functions of applications.

@@ -47,7 +47,8 @@ package struct Schema: Sendable, Hashable {
     private static let files = [
         "opening", "installing", "tables", "values", "objects", "locking", "message_writes",
         "record_writes", "application_records", "application_messages", "pages", "gateway_reads",
-        "gateway_lists", "gateway_writes", "gateway_signals", "gateway_trimming", "closing",
+        "gateway_lists", "gateway_writes", "gateway_signals", "gateway_presence",
+        "gateway_trimming", "closing",
     ]
 
     private static func file(_ name: String) -> String {

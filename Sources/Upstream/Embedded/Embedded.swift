@@ -100,7 +100,7 @@ extension UpstreamCall {
     /// nothing to do for the others.
     fileprivate var isJob: Bool {
         switch self {
-        case .perform, .ask: true
+        case .perform, .ask, .presence: true
         case .forkEpoch, .subscribe, .unsubscribe, .subscribeList, .unsubscribeList, .publish,
             .disconnect:
             false
@@ -118,6 +118,9 @@ extension UpstreamCall {
     fileprivate func refused(with error: RequestError) -> UpstreamOutput? {
         if case .perform(_, _, let token) = self {
             return .performed(token: token, .failure(error))
+        }
+        if case .presence(_, let token) = self {
+            return .presence(token: token, .failure(error))
         }
         guard case .ask(_, let token) = self else { return nil }
         return .answered(token: token, generation: Embedded.generation, .failure(error))

@@ -15,6 +15,9 @@ final class MessageLog: BatchWork {
 
     let rows: Rows
     let writes: LogWrites
+    let presence: PresenceRows
+    /// When this process began, by its clock.
+    let began: Int64
     /// This process's mark in every log that it writes: a file that was restored and written again
     /// continues under another mark.
     let mark: String
@@ -47,6 +50,8 @@ final class MessageLog: BatchWork {
         outputs = BatchOutputs(outlet, witness)
         rows = try Rows(connection)
         writes = try LogWrites(connection)
+        presence = try PresenceRows(connection)
+        began = clock().milliseconds
         purge = try Purge(connection)
     }
 
@@ -77,6 +82,7 @@ final class MessageLog: BatchWork {
     // MARK: batches
 
     static func weight(of job: Job) -> Int {
+        if case .presence(let call, _) = job { return 1 + call.says.count }
         guard case .perform(let operation, _, _) = job else { return 1 }
         return operation.rows
     }
@@ -89,6 +95,7 @@ final class MessageLog: BatchWork {
     static func payer(of job: Job) -> Payer { job.payer }
 
     static func isBrief(_ job: Job) -> Bool {
+        if case .presence(let call, _) = job { return call.says.count + call.reads.count < 64 }
         guard case .perform(let operation, _, _) = job else { return false }
         return switch operation {
         case .send, .edit, .react, .markRead: true
@@ -100,6 +107,12 @@ final class MessageLog: BatchWork {
     }
 
     func write(_ job: Job) throws(CacheError) {
+        if case .presence(let call, let token) = job {
+            let reading = try answer(call)
+            let said = call.says.map(\.user)
+            if !said.isEmpty { outputs.feed.append(.presenceChanged(said)) }
+            return outputs.results.append(.presence(token: token, .success(reading)))
+        }
         guard case .perform(let operation, let caller, let token) = job else { return }
         let before = changes
         do {
@@ -141,6 +154,9 @@ final class MessageLog: BatchWork {
         known.drop()
         let refusal = error.isOfTheDisk ? Self.unwritable : RequestError.originUnavailable
         let failures = jobs.compactMap { job -> UpstreamOutput? in
+            if case .presence(_, let token) = job {
+                return .presence(token: token, .failure(refusal))
+            }
             guard case .perform(_, _, let token) = job else { return nil }
             return .performed(token: token, .failure(refusal))
         }

@@ -9,7 +9,7 @@ import Wire
 final class PostgresPool: Sendable {
     typealias Completion = @Sendable (Result<PostgresAnswer, RequestError>) -> Void
 
-    /// A piece of work: a question, a write, a signal or a trim.
+    /// A piece of work: a question, a write, a signal, a trim, or who is there.
     struct Job: Sendable {
         /// The argument of our database function: a JSON object.
         var argument: [UInt8]
@@ -20,6 +20,8 @@ final class PostgresPool: Sendable {
         var isSingle = false
         /// Whether it is a trim.
         var isTrim = false
+        /// Whether it is about who is there.
+        var isPresence = false
         /// Whether it only looks if something is possible again.
         var isLook = false
         /// Whether it must survive a crash of the server.
@@ -43,6 +45,7 @@ final class PostgresPool: Sendable {
         case alone(Job)
         case signals([Job])
         case trim(Job)
+        case presence(Job)
 
         var isRead: Bool { if case .reads = self { true } else { false } }
 
@@ -50,14 +53,14 @@ final class PostgresPool: Sendable {
         var isWrite: Bool {
             switch self {
             case .writes, .alone: true
-            case .reads, .signals, .trim: false
+            case .reads, .signals, .trim, .presence: false
             }
         }
 
         /// The index of the answering statement among those sent for the task.
         var answersAt: Int {
             switch self {
-            case .reads, .writes, .trim: 0
+            case .reads, .writes, .trim, .presence: 0
             case .alone: 1
             case .signals(let jobs): jobs.first?.isDurable ?? true ? 0 : 1
             }
@@ -70,13 +73,14 @@ final class PostgresPool: Sendable {
             case .writes, .alone: "writes"
             case .signals: "signals"
             case .trim: "trimming"
+            case .presence: "presence"
             }
         }
 
         var jobs: [Job] {
             switch self {
             case .reads(let jobs), .writes(let jobs), .signals(let jobs): jobs
-            case .alone(let job), .trim(let job): [job]
+            case .alone(let job), .trim(let job), .presence(let job): [job]
             }
         }
     }
@@ -195,6 +199,12 @@ final class PostgresPool: Sendable {
         put(Job(argument: [], deadline: deadline, isTrim: true, then: then), .read)
     }
 
+    /// Says, renews and reads who is there.
+    func presence(_ question: [UInt8], then: @escaping Completion) {
+        let deadline = ContinuousClock.now + options.deadline
+        put(Job(argument: question, deadline: deadline, isPresence: true, then: then), .read)
+    }
+
     private func put(_ job: Job, _ kind: Kind) {
         let (isTaken, worker) = state.withLock { state -> (Bool, Int?) in
             guard state.room.hasRoom(for: job.payer), !state.isClosed else { return (false, nil) }
@@ -243,7 +253,12 @@ final class PostgresPool: Sendable {
             _ = state.reads.popFirst()
             return .trim(job)
         }
-        let reads = Self.together(&state.reads, limit: Self.readsTogether) { _, next in !next.isTrim
+        if let job = state.reads.first, job.isPresence {
+            _ = state.reads.popFirst()
+            return .presence(job)
+        }
+        let reads = Self.together(&state.reads, limit: Self.readsTogether) { _, next in
+            !next.isTrim && !next.isPresence
         }
         if !reads.isEmpty { return .reads(reads) }
         var due: [Job] = []
@@ -322,7 +337,7 @@ final class PostgresPool: Sendable {
             switch task {
             case .writes: state.isWriting = false
             case .alone(let job): leave(job, &state)
-            case .reads, .signals, .trim: break
+            case .reads, .signals, .trim, .presence: break
             }
             for (job, _) in done { state.room.leave(job.payer, bytes: job.argument.count) }
         }
@@ -345,7 +360,7 @@ final class PostgresPool: Sendable {
                 return job
             }
             switch task {
-            case .reads, .trim: state.reads.prepend(jobs)
+            case .reads, .trim, .presence: state.reads.prepend(jobs)
             case .writes, .alone: state.writes.prepend(jobs)
             case .signals: state.signals.prepend(jobs)
             }

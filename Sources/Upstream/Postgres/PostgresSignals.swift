@@ -160,6 +160,10 @@ final class PostgresSignals: Sendable {
                 at: Timestamp(milliseconds: Int64(at)))
         }
         if !events.isEmpty { tell(events) }
+        let changed = (signals.array ?? []).flatMap { value in
+            (value.object?["p"]?.array ?? []).compactMap(\.string)
+        }
+        if !changed.isEmpty { deliver([.presenceChanged(changed)]) }
     }
 
     // MARK: disconnects
@@ -191,6 +195,7 @@ final class PostgresSignals: Sendable {
             $0.listening = generation
             $0.newest = nil
         }
+        deliver([.presenceFollowed])
         refresh()
     }
 

@@ -2,6 +2,7 @@ import Dispatch
 import JSON
 import Ports
 import Postgres
+import Rules
 import Synchronization
 import Wire
 
@@ -26,6 +27,7 @@ final class PostgresWorker: @unchecked Sendable {
     private let writes: String
     private let signals: String
     private let trim: String
+    private let presence: String
 
     init(
         _ number: Int, _ options: PostgresOptions, _ pool: PostgresPool,
@@ -50,6 +52,7 @@ final class PostgresWorker: @unchecked Sendable {
             + " with ordinality as t(q, n) order by n"
         writes = "select * from \(schema).gateway_write($1::json, $2::boolean)"
         signals = "select * from \(schema).gateway_signal($1::json)"
+        presence = "select \(schema).gateway_presence($1::json)"
         trim =
             "select \(schema).gateway_trim(100, \(options.retain), \(options.retainIds),"
             + " \(options.retainMarks), 1000)"
@@ -269,6 +272,7 @@ final class PostgresWorker: @unchecked Sendable {
                 .init(writes, [list, Array("true".utf8)]),
             ]
         case .trim: return [.init(trim)]
+        case .presence(let job): return [.init(presence, [job.argument])]
         case .signals(let jobs):
             let signal = PostgresConnection.Statement(signals, [list])
             if jobs.first?.isDurable ?? true { return [signal] }
@@ -291,6 +295,8 @@ final class PostgresWorker: @unchecked Sendable {
             say(.originStandbySilent, task, seen, refusal.state, session)
             return end(.maybeOnlyHere)
         }
+        // An installation of an earlier version has no such function; that is no trouble.
+        if case .presence = task, refusal.state == "42883" { return end(.notEnabled) }
         switch refusal.state.prefix(2) {
         case "55" where refusal.state == "55P03":
             if task.isWrite { for job in task.jobs { locks.blocked(job.conversation) } }

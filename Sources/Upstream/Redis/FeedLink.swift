@@ -236,6 +236,7 @@ final class FeedLink: @unchecked Sendable {
         case .disconnects:
             watch.listens(in: generation)
             return nil
+        case .presence: return .presenceFollowed
         }
     }
 
@@ -339,6 +340,9 @@ final class FeedLink: @unchecked Sendable {
 
     private func events(_ event: [UInt8], of topic: RedisTopic) -> [UpstreamOutput] {
         guard topic != .disconnects else { return [] }
+        if topic == .presence, let users = RedisEvent.presence(event) {
+            return [.presenceChanged(users)]
+        }
         guard let events = RedisEvent.decode(event, of: topic) else {
             // A newer gateway may send unknown events. Their changes leave a gap in the numbers,
             // which is then fetched.

@@ -44,6 +44,7 @@ package final class Redis: SharedOrigin {
         watch = DisconnectWatch(options, notice: notice, deliver: deliver)
         let servers = Self.servers(options, troubles, watch, notice: notice, deliver: deliver)
         watch.attach(servers)
+        servers.want(.presence, true)
         let mender = ListMender(options, notice: notice)
         mender.attach(servers)
         scripts = RedisScripts(options, servers, troubles, outlet, notice: notice)

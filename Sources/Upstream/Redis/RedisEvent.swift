@@ -62,8 +62,14 @@ package enum RedisEvent {
                 return nil
             }
             return [.listed(user: user.text, conversation: id, isIn: isIn == "1")]
-        case .disconnects: return nil
+        case .disconnects, .presence: return nil
         }
+    }
+
+    /// Users whose presence changed; nil if this gateway does not know the event.
+    package static func presence(_ event: [UInt8]) -> [String]? {
+        var parts = Parts(event)
+        return parts.text() == "presence" ? parts.texts() : nil
     }
 
     /// A request to disconnect a user; nil if this gateway does not know the event.

@@ -1,11 +1,14 @@
 import Wire
 
-/// A topic of the feed: a conversation, a user's list, or requests to disconnect users.
+/// A topic of the feed: a conversation, a user's list, requests to disconnect users, or who is
+/// there.
 package enum RedisTopic: Sendable, Hashable {
     case conversation(ID)
     case list(ID)
     /// Requests to all gateways to disconnect a user.
     case disconnects
+    /// Whom gateways say to be there, or no longer.
+    case presence
 }
 
 /// The names of keys and channels. All keys of a conversation are in one hash slot, because its id
@@ -21,11 +24,17 @@ struct RedisKeys: Sendable {
     private let ending: [UInt8]
     /// The stream of requests to disconnect. The braces put its channel in the same slot.
     let disconnects: [UInt8]
+    /// The keys of who is there, in the order in which its script takes them: leases, users, and
+    /// users by when they were said.
+    let presence: [[UInt8]]
+    private let presences: [UInt8]
 
     init(_ options: RedisOptions) {
         prefix = Array(options.prefix.utf8)
         users = prefix + Array("user:".utf8)
         disconnects = prefix + Array("disconnects:{all}".utf8)
+        presences = prefix + Array("presence:{all}".utf8)
+        presence = [":leases", ":users", ":said"].map { [presences] in presences + Array($0.utf8) }
         ending = Array(":feed/\(options.database)".utf8)
     }
 
@@ -58,6 +67,7 @@ struct RedisKeys: Sendable {
         case .conversation(let id): channel(of: id.text)
         case .list(let user): list(of: user.text) + ending
         case .disconnects: disconnects + ending
+        case .presence: presences + ending
         }
     }
 
@@ -108,6 +118,7 @@ struct RedisKeys: Sendable {
             return .conversation(conversation(named: name).id)
         }
         if channel.dropLast(ending.count).elementsEqual(disconnects) { return .disconnects }
+        if channel.dropLast(ending.count).elementsEqual(presences) { return .presence }
         guard channel.starts(with: users) else { return nil }
         return .list(String(decoding: name.dropFirst(users.count - prefix.count), as: UTF8.self).id)
     }

@@ -9,7 +9,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, forkEpoch
     case look, reactors, view, page, changes, message, reactions, own, head, listed, people
     case enter, forget, adopt, vouch, relist, seek, roster, depart
-    case claim, disconnect, disconnects, expiring, repair, attempt
+    case claim, disconnect, disconnects, presence, expiring, repair, attempt
 
     /// The scores of tags of lists begin here, above every time.
     static let tagMoment = 1 << 52
@@ -55,7 +55,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
         // Of the steps of a repair, the last one shows it.
         case .repair: answer.word == "whole" || Head(answer[1]) != nil
         case .enter, .forget, .adopt, .vouch, .relist, .seek, .roster, .depart, .claim,
-            .disconnect, .disconnects, .expiring, .attempt:
+            .disconnect, .disconnects, .presence, .expiring, .attempt:
             false
         }
     }

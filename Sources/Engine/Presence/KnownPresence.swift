@@ -1,0 +1,142 @@
+import Chat
+import Ports
+import Rules
+import Wire
+
+/// What a gateway knows of the users whom its connections watch: as the origin answered last, and
+/// when it must be asked again. A value without a clock: a test drives it.
+///
+/// Everything that is told comes from a reading, by the origin's clock. A notification, the time at
+/// which a state ends by itself, and a lease that lapsed or is held again only cause a reading.
+struct KnownPresence {
+    private struct User {
+        var watchers = 0
+        /// As of the last reading; nil before the first.
+        var shown: UserPresence?
+        /// Gateways where the user is, as far as none said that it ended.
+        var gateways: [String] = []
+        var isQueued = false
+    }
+
+    /// How many users one call reads.
+    static let limit = 500
+
+    private var users: [ID: User] = [:]
+    private var queue: [ID] = []
+    /// When a state may be another though nobody says anything.
+    private var ends: [ID: Timestamp] = [:]
+    /// Watched users by the gateways where they are, and whether those leases held.
+    private var byGateway: [String: Set<ID>] = [:]
+    private var held: [String: Bool] = [:]
+
+    /// Whether nobody is watched.
+    var isEmpty: Bool { users.isEmpty }
+
+    /// Whether users are to be read.
+    var isDue: Bool { !queue.isEmpty }
+
+    /// The user as of the last reading; nil before the first, and of one whom nobody watches.
+    func shown(_ user: ID) -> UserPresence? { users[user]?.shown }
+
+    // MARK: - Who is watched
+
+    mutating func watch(_ user: ID) {
+        users[user, default: User()].watchers += 1
+        if users[user]?.shown == nil { ask(user) }
+    }
+
+    mutating func unwatch(_ user: ID) {
+        guard var known = users[user] else { return }
+        known.watchers -= 1
+        guard known.watchers == 0 else {
+            users[user] = known
+            return
+        }
+        users[user] = nil
+        ends[user] = nil
+        for gateway in known.gateways { leave(gateway, user) }
+    }
+
+    private mutating func leave(_ gateway: String, _ user: ID) {
+        byGateway[gateway]?.remove(user)
+        guard byGateway[gateway]?.isEmpty == true else { return }
+        byGateway[gateway] = nil
+        held[gateway] = nil
+    }
+
+    // MARK: - What causes a reading
+
+    /// What the origin has of the user changed.
+    mutating func ask(_ user: ID) {
+        guard users[user]?.isQueued == false else { return }
+        users[user]?.isQueued = true
+        queue.append(user)
+    }
+
+    /// Something may have changed without a word.
+    mutating func askAll() { ask(Array(users.keys)) }
+
+    private mutating func ask(_ some: some Sequence<ID>) {
+        for user in some.sorted(by: { $0.text < $1.text }) { ask(user) }
+    }
+
+    /// Time has passed.
+    mutating func advance(to now: Timestamp) {
+        let due = ends.filter { $0.value <= now }.keys
+        for user in due { ends[user] = nil }
+        ask(due)
+    }
+
+    /// The users to read now.
+    mutating func take() -> [String] {
+        let taken = queue.prefix(Self.limit).filter { users[$0] != nil }
+        queue.removeFirst(min(Self.limit, queue.count))
+        for user in taken { users[user]?.isQueued = false }
+        return taken.map(\.text)
+    }
+
+    /// The reading of these users failed.
+    mutating func failed(_ asked: [String]) {
+        for user in asked { ask(user.id) }
+    }
+
+    // MARK: - Readings
+
+    /// Takes an answer of the origin.
+    /// - Parameter asked: the users whom it was asked for.
+    /// - Returns: those who are shown otherwise than before.
+    mutating func took(
+        _ reading: PresenceReading, _ asked: [String], _ rule: PresenceRule, at now: Timestamp
+    ) -> [ID] {
+        var changed: [ID] = []
+        for text in asked {
+            let user = text.id
+            guard var known = users[user] else { continue }
+            let entries = reading.users[user] ?? []
+            let judged = rule.judge(entries, reading)
+            let shown = UserPresence(
+                user: text, state: judged.state,
+                since: judged.since.map { Timestamp(milliseconds: $0) })
+            if shown != known.shown { changed.append(user) }
+            known.shown = shown
+            ends[user] = judged.until.map { now.adding(max(1, $0 - reading.now)) }
+            for gateway in known.gateways { leave(gateway, user) }
+            known.gateways = []
+            for entry in entries where entry.end == nil {
+                known.gateways.append(entry.gateway)
+                byGateway[entry.gateway, default: []].insert(user)
+                let isHeld = rule.holds(renewed: entry.renewed, at: reading.now)
+                // If it was otherwise for others, the leases of this answer show that below.
+                held[entry.gateway] = held[entry.gateway] ?? isHeld
+            }
+            users[user] = known
+        }
+        for (gateway, wasHeld) in held {
+            let isHeld = rule.holds(renewed: reading.leases[gateway], at: reading.now)
+            guard isHeld != wasHeld else { continue }
+            held[gateway] = isHeld
+            ask(byGateway[gateway] ?? [])
+        }
+        return changed
+    }
+}
