@@ -103,6 +103,18 @@ extension Store {
             WHERE shown <> there
             """),
         Fault(
+            "others are mentioned than a message says (place, said)",
+            """
+            SELECT cid, seq, said FROM (
+                SELECT cid, seq, (SELECT count(*) FROM mention AS n
+                        WHERE n.cid = m.cid AND n.seq = m.seq) AS there,
+                    iif(deleted = 1 OR coalesce(address, 0) & 6 = 0, 0, iif(address & 4, 1,
+                        (SELECT count(*) FROM json_each(CAST(m.json AS TEXT), '$.mentions')
+                            WHERE value <> m.author))) AS said
+                FROM message AS m)
+            WHERE said <> there
+            """),
+        Fault(
             "a place has no message (head, messages)",
             """
             SELECT cid, seq, there FROM (

@@ -97,11 +97,13 @@ package struct MemberRow: Sendable {
     /// When the user joined, for a participant.
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
+    /// The head's seq when the user joined.
+    package var joinedSeq: Int
 
     package init(
         user: String, isMember: Bool = true, isAdmin: Bool = false, lastRead: Int = 0,
         name: String? = nil, metadata: RawJSON? = nil, unknown: [JSONMember] = [],
-        createdAt: Timestamp, updatedAt: Timestamp
+        createdAt: Timestamp, updatedAt: Timestamp, joinedSeq: Int = 0
     ) {
         self.user = user
         self.isMember = isMember
@@ -112,13 +114,15 @@ package struct MemberRow: Sendable {
         self.unknown = unknown
         self.createdAt = createdAt
         self.updatedAt = updatedAt
+        self.joinedSeq = joinedSeq
     }
 
     /// The participant object of `protocol.md` 6.
     package var json: [UInt8] {
         Participant(
-            id: user, name: name, lastReadSeq: lastRead, createdAt: createdAt,
-            updatedAt: updatedAt, metadata: metadata ?? .emptyObject, unknown: unknown
+            id: user, name: name, lastReadSeq: lastRead, joinedSeq: joinedSeq,
+            createdAt: createdAt, updatedAt: updatedAt, metadata: metadata ?? .emptyObject,
+            unknown: unknown
         ).json
     }
 }

@@ -19,6 +19,7 @@ package final class LogWrites {
     /// Those that write participants.
     package let members: MemberWrites
     private let reactions: ReactionWrites
+    private let mentions: MentionWrites
     private let tails: TailWrites
     private let connection: Connection
 
@@ -56,16 +57,17 @@ package final class LogWrites {
         insertMessage = try connection.prepare(
             """
             INSERT INTO message
-                (cid, seq, rev, id, author, created_at, deleted, sent, json, touched)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (cid, seq, rev, id, author, created_at, deleted, sent, json, touched, address)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         updateMessage = try connection.prepare(
             """
-            UPDATE message SET rev = ?, deleted = ?, json = ?, content_rev = ?
+            UPDATE message SET rev = ?, deleted = ?, json = ?, content_rev = ?, address = ?
             WHERE cid = ? AND seq = ?
             """)
         members = try MemberWrites(connection)
         reactions = try ReactionWrites(connection)
+        mentions = try MentionWrites(connection)
         tails = try TailWrites(connection)
     }
 
@@ -212,11 +214,15 @@ package final class LogWrites {
     }
 
     /// Adds a message to the tail; the head is `log`'s.
-    /// - Parameter hash: the hash of what its author sent.
+    /// - Parameters:
+    ///   - hash: the hash of what its author sent.
+    ///   - mentioned: whom it mentions.
     /// - Throws: `CacheError`, if the file can't be written.
     package func insert(
-        _ message: EncodedMessage, hash: [UInt8]?, into log: LogRow
+        _ message: EncodedMessage, hash: [UInt8]?, mentioning mentioned: Mentioned = Mentioned(),
+        into log: LogRow
     ) throws(CacheError) {
+        if !mentioned.isEmpty { try mentions.insert(mentioned, message, in: log.cid) }
         insertMessage.bind(1, log.cid)
         insertMessage.bind(2, message.seq)
         insertMessage.bind(3, message.rev)
@@ -224,6 +230,7 @@ package final class LogWrites {
         insertMessage.bind(7, message.isDeleted)
         insertMessage.bind(8, hash)
         insertMessage.bind(10, log.touched)
+        insertMessage.bind(11, message.address.stored)
         // Each is read once, into the row: a copy would be made and freed for that.
         try insertMessage.lending(4, message.id) { () throws(CacheError) in
             try insertMessage.lending(5, message.author) { () throws(CacheError) in
@@ -246,9 +253,19 @@ package final class LogWrites {
         updateMessage.bind(2, message.isDeleted)
         updateMessage.bind(3, message.json)
         updateMessage.bind(4, message.contentRev)
-        updateMessage.bind(5, log.cid)
-        updateMessage.bind(6, message.seq)
+        updateMessage.bind(5, message.address.stored)
+        updateMessage.bind(6, log.cid)
+        updateMessage.bind(7, message.seq)
         try updateMessage.run()
+    }
+
+    /// A message mentions others than before.
+    /// - Throws: `CacheError`, if the file can't be written.
+    package func mention(
+        _ mentioned: Mentioned, by message: EncodedMessage, in log: LogRow
+    ) throws(CacheError) {
+        try mentions.drop(log.cid, at: message.seq)
+        try mentions.insert(mentioned, message, in: log.cid)
     }
 
     /// Nobody reacts any longer to a message that was deleted.

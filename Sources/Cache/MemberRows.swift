@@ -6,7 +6,8 @@ import Wire
 /// Reads participants, through the statements of one connection.
 package final class MemberRows {
     private static let columns =
-        "user, member, admin, last_read, name, metadata, unknown, created_at, updated_at"
+        "user, member, admin, last_read, name, metadata, unknown, created_at, updated_at,"
+        + " joined_seq"
 
     /// The condition of the messages in the tail of the conversation ?1.
     private static let tail = "cid = ?1 AND seq > (SELECT above FROM tail WHERE cid = ?1)"
@@ -50,7 +51,7 @@ package final class MemberRows {
             metadata: row.optionalBlob(5).map { RawJSON(unchecked: $0) },
             unknown: [JSONMember](stored: row.optionalBlob(6)),
             createdAt: Timestamp(milliseconds: row.int64(7)),
-            updatedAt: Timestamp(milliseconds: row.int64(8)))
+            updatedAt: Timestamp(milliseconds: row.int64(8)), joinedSeq: row.int(9))
     }
 
     /// One user's row, whether or not the user takes part.
@@ -61,7 +62,7 @@ package final class MemberRows {
         return try one.first { row in
             var member = Self.member(row)
             // NULL is 0: nothing of the user's is in the tail.
-            member.lastRead = max(member.lastRead, row.int(9))
+            member.lastRead = max(member.lastRead, row.int(10))
             return member
         }
     }

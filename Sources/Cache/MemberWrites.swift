@@ -15,17 +15,18 @@ package final class MemberWrites {
 
     init(_ connection: Connection) throws(CacheError) {
         joinAll = try connection.prepare(
-            "INSERT INTO member VALUES (?1, ?2, 1, ?3, ?4, 0, ?5, ?6, ?6, NULL, NULL, NULL, 0)")
+            "INSERT INTO member VALUES (?1, ?2, 1, ?3, ?4, 0, ?5, ?6, ?6, NULL, NULL, NULL, 0, 0)")
         // A user who rejoins has read up to their own newest message, and no further.
         join = try connection.prepare(
             """
             INSERT INTO member VALUES (?1, ?2, 1, ?3, (SELECT coalesce(max(place), 0) + 1
-                FROM member WHERE cid = ?1 AND member = 1), 0, ?4, ?5, ?5, ?6, ?7, ?8, 0)
+                FROM member WHERE cid = ?1 AND member = 1), 0, ?4, ?5, ?5, ?6, ?7, ?8, 0, ?9)
             ON CONFLICT (cid, user) DO UPDATE SET member = 1, admin = excluded.admin,
                 last_read = coalesce(sent, last_read),
                 place = excluded.place, touched = excluded.touched,
                 created_at = excluded.created_at, updated_at = excluded.updated_at,
-                name = excluded.name, metadata = excluded.metadata, unknown = excluded.unknown
+                name = excluded.name, metadata = excluded.metadata, unknown = excluded.unknown,
+                joined_seq = excluded.joined_seq
             """)
         updateMember = try connection.prepare(
             """
@@ -73,6 +74,7 @@ package final class MemberWrites {
         join.bind(6, member.name)
         join.bind(7, member.metadata?.bytes)
         join.bind(8, member.unknown.stored)
+        join.bind(9, member.joinedSeq)
         try join.run()
     }
 

@@ -5,7 +5,8 @@ import Wire
 /// Reads messages, through the statements of one connection. Every statement walks an index from
 /// the requested place, so that a page costs the same at each end of a conversation.
 package final class MessageRows {
-    private static let columns = "seq, rev, id, author, deleted, created_at, json, content_rev"
+    private static let columns =
+        "seq, rev, id, author, deleted, created_at, json, content_rev, address"
 
     /// The place of the message with the id ?2 in the conversation ?1; most ids that are looked for
     /// are new, so each part is one step where it finds nothing, and a tail is short.
@@ -70,7 +71,8 @@ package final class MessageRows {
         EncodedMessage(
             seq: row.int(0), rev: row.int(1), id: row.text(2), author: row.text(3),
             isDeleted: row.bool(4), createdAt: Timestamp(milliseconds: row.int64(5)),
-            contentRev: row.optionalInt(7), json: row.blob(6))
+            contentRev: row.optionalInt(7),
+            address: EncodedMessage.Address(rawValue: row.optionalInt(8) ?? 0), json: row.blob(6))
     }
 
     /// The first rows of a statement whose messages fit into `bytes` together; at least one.
@@ -161,7 +163,7 @@ package final class MessageRows {
     ) throws(CacheError) -> (message: EncodedMessage, hash: [UInt8])? {
         sent.bind(1, cid)
         sent.bind(2, id)
-        return try sent.first { (Self.message($0), $0.blob(8)) }
+        return try sent.first { (Self.message($0), $0.blob(9)) }
     }
 
     /// The place of the message with an id.

@@ -47,6 +47,7 @@ package final class Purge {
             try PlacePurge(connection, "place_by_id", "id"),
             try PlacePurge(connection, "place_by_rev", "rev"),
             try PlacePurge(connection, "reaction", "seq, user, key"),
+            try PlacePurge(connection, "mention", "user, seq"),
         ]
         finish = try connection.prepare("UPDATE conversation SET removed = 2 WHERE cid = ?")
         forgotten = try connection.prepare(

@@ -121,6 +121,8 @@ package final class Reader {
             let log = try log(id, for: user)
             return .ownReactions(
                 try rows.reactions.own(log.cid, of: user, after: after, before: before))
+        case .mentions(let id, let after, let limit, let user):
+            return .mentions(try mentions(of: user, try log(id), after: after, limit: limit))
         // No follower of this log exists that another branch of it could mislead.
         case .provided(_, let query):
             return try answered(query)
@@ -175,6 +177,19 @@ package final class Reader {
         return ReactionList(
             try rows.reactions.page(log.cid, at: message.seq, request), of: try message.reactions(),
             request)
+    }
+
+    private func mentions(
+        of user: String, _ log: LogRow, after: Int, limit: Int
+    ) throws -> MentionList {
+        guard let member = try rows.members.member(log.cid, user), member.isMember else {
+            throw RequestError.noConversation
+        }
+        let start = max(member.joinedSeq, log.head.floor - 1)
+        return MentionList(
+            places: try rows.mentions.page(
+                log.cid, of: user, above: max(start, after), limit: limit),
+            total: try rows.mentions.count(log.cid, of: user, above: start))
     }
 
     func ids(_ log: LogRow, _ places: [Int]) throws(CacheError) -> [Int: String] {

@@ -34,12 +34,14 @@ package final class ReplicaStatements {
         insert = try connection.prepare(
             """
             INSERT INTO message
-                (cid, seq, rev, id, author, created_at, deleted, json, mark, content_rev)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (cid, seq, rev, id, author, created_at, deleted, json, mark, content_rev,
+                    address)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         replace = try connection.prepare(
             """
-            UPDATE message SET rev = ?, deleted = ?, json = ?, mark = ?, content_rev = ?
+            UPDATE message SET rev = ?, deleted = ?, json = ?, mark = ?, content_rev = ?,
+                address = ?
             WHERE cid = ? AND seq = ?
             """)
         mark = try connection.prepare("UPDATE message SET mark = ? WHERE cid = ? AND seq = ?")
@@ -48,7 +50,7 @@ package final class ReplicaStatements {
         seat = try connection.prepare(
             """
             INSERT INTO member VALUES (?1, ?2, 1, ?3, ?4, 0, ?5, ?6, ?6, NULL, NULL, NULL,
-                NULL)
+                NULL, 0)
             ON CONFLICT (cid, user) DO UPDATE SET member = 1, admin = excluded.admin,
                 place = excluded.place, touched = excluded.touched,
                 created_at = iif(member = 1, created_at, excluded.created_at),
@@ -104,6 +106,7 @@ package final class ReplicaStatements {
         insert.bind(8, message.json)
         insert.bind(9, mark)
         insert.bind(10, message.contentRev)
+        insert.bind(11, message.address.stored)
         try insert.run()
     }
 
@@ -115,8 +118,9 @@ package final class ReplicaStatements {
         replace.bind(3, message.json)
         replace.bind(4, mark)
         replace.bind(5, message.contentRev)
-        replace.bind(6, cid)
-        replace.bind(7, message.seq)
+        replace.bind(6, message.address.stored)
+        replace.bind(7, cid)
+        replace.bind(8, message.seq)
         try replace.run()
     }
 

@@ -10,6 +10,7 @@ package final class Rows {
     package let messages: MessageRows
     package let members: MemberRows
     package let reactions: ReactionRows
+    package let mentions: MentionRows
     package let replica: ReplicaRows
     package let coverage: CoverageRows
 
@@ -18,6 +19,7 @@ package final class Rows {
         messages = try MessageRows(connection)
         members = try MemberRows(connection)
         reactions = try ReactionRows(connection)
+        mentions = try MentionRows(connection)
         replica = try ReplicaRows(connection)
         coverage = try CoverageRows(connection)
     }
@@ -55,9 +57,15 @@ package final class Rows {
     package func reader(_ log: LogRow, _ user: String) throws(CacheError) -> ReaderState? {
         guard let member = try members.member(log.cid, user), member.isMember else { return nil }
         let start = max(member.lastRead, log.head.floor - 1)
-        let deleted = try messages.deletedCount(log.cid, above: start)
+        let unread = log.head.seq - start
+        guard unread > 0 else {
+            return ReaderState(lastReadSeq: member.lastRead, unreadCount: 0)
+        }
         return ReaderState(
-            lastReadSeq: member.lastRead, unreadCount: max(0, log.head.seq - start) - deleted)
+            lastReadSeq: member.lastRead,
+            unreadCount: unread - (try messages.deletedCount(log.cid, above: start)),
+            unreadMentions: try mentions.count(
+                log.cid, of: user, above: max(start, member.joinedSeq)))
     }
 
     /// A user's unread totals, counted as in `reader`, over all conversations of the list.

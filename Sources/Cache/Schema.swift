@@ -12,6 +12,8 @@ import SQLite
 ///   its author first sent.
 /// - `reaction` is who reacts to messages that are not deleted, each with the rev that began it; a
 ///   message's `json` has what is shown of them.
+/// - `mention` is whom messages that are not deleted mention: a row for each user but the author,
+///   or one without a user (empty) for a message that mentions everybody.
 /// - `presence` is how users are there by a gateway, or when that ended, in milliseconds;
 ///   `presence_lease` is when a gateway was heard last.
 /// - `member` is the participants (`member` 1), the former ones (0), and users who never took part
@@ -254,10 +256,22 @@ enum Schema {
             WHERE created_by IS NOT NULL AND removed = 0;
         """
 
-    /// Reactions, and who is there. `content_rev` is NULL where nobody ever reacted; a tombstone has it as long as
-    /// reactions to it are to be purged.
+    /// Reactions, mentions, and who is there. `content_rev` is NULL where nobody ever reacted; a
+    /// tombstone has it as long as reactions to it are to be purged. `address` is NULL where no
+    /// field of it is set: what is under the names of those fields was stored by an earlier version.
+    /// `joined_seq` is 0 where an earlier version let the user join.
     private static let tenth = """
         ALTER TABLE message ADD COLUMN content_rev INTEGER;
+        ALTER TABLE message ADD COLUMN address INTEGER;
+        ALTER TABLE member ADD COLUMN joined_seq INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE mention (
+            cid INTEGER NOT NULL,
+            user TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            author TEXT NOT NULL,
+            PRIMARY KEY (cid, user, seq)
+        ) WITHOUT ROWID;
+        CREATE INDEX mention_place ON mention (cid, seq);
         CREATE TABLE reaction (
             cid INTEGER NOT NULL,
             seq INTEGER NOT NULL,

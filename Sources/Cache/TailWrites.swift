@@ -30,7 +30,7 @@ final class TailWrites {
         markers = try connection.prepare(
             """
             INSERT INTO member SELECT cid, author, 0, 0, 0, max(seq), 0, created_at, created_at,
-                NULL, NULL, NULL, max(seq) \(tail) GROUP BY author
+                NULL, NULL, NULL, max(seq), 0 \(tail) GROUP BY author
             ON CONFLICT (cid, user) DO UPDATE SET
                 last_read = max(last_read, excluded.last_read), sent = excluded.sent
             """)

@@ -27,6 +27,12 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var createdAt: Timestamp
     /// When it was last edited, if ever.
     public var editedAt: Timestamp?
+    /// The message to which it replies, if it does.
+    public var replyTo: Reply?
+    /// The ids of the users whom it mentions.
+    public var mentions: [String]
+    /// Whether it mentions everybody.
+    public var mentionAll: Bool
     /// How users reacted to it, by key in the order in which the keys came.
     public var reactions: [Reaction]
     /// The rev of the last change that was no reaction; nil where that is `rev`.
@@ -40,7 +46,8 @@ public struct Message: Sendable, Hashable, Identifiable {
     public init(
         id: String, conversation: String, seq: Int? = nil, rev: Int? = nil, author: String,
         body: String? = nil, attachment: RawJSON? = nil, metadata: RawJSON = .emptyObject,
-        createdAt: Timestamp, editedAt: Timestamp? = nil, reactions: [Reaction] = [],
+        createdAt: Timestamp, editedAt: Timestamp? = nil, replyTo: Reply? = nil,
+        mentions: [String] = [], mentionAll: Bool = false, reactions: [Reaction] = [],
         contentRev: Int? = nil, unknown: [JSONMember] = []
     ) {
         self.id = id
@@ -53,20 +60,25 @@ public struct Message: Sendable, Hashable, Identifiable {
         self.metadata = metadata
         self.createdAt = createdAt
         self.editedAt = editedAt
+        self.replyTo = replyTo
+        self.mentions = mentions
+        self.mentionAll = mentionAll
         self.reactions = reactions
         self.contentRev = contentRev
         self.isDeleted = false
         self.unknown = unknown
     }
 
-    /// The same message as a tombstone: deleted, without body, attachment, metadata or reactions.
-    /// Unknown fields stay; the code that deletes decides which of them are content.
+    /// The same message as a tombstone: deleted, without body, attachment, metadata, reply,
+    /// mentions or reactions. Unknown fields stay; the code that deletes decides which of them are
+    /// content.
     public var tombstone: Message {
         var message = self
         message.isDeleted = true
         message.body = nil
         message.attachment = nil
         message.metadata = .emptyObject
+        (message.replyTo, message.mentions, message.mentionAll) = (nil, [], false)
         (message.reactions, message.contentRev) = ([], nil)
         return message
     }
@@ -106,8 +118,21 @@ extension Message {
             case "metadata":
                 read.metadata = field.isNull ? .emptyObject : try field.objectText()
             case "editedAt": read.editedAt = field.isNull ? nil : try field.moment()
+            // Of these, any other value is one that an earlier version stored.
+            case "replyTo":
+                read.replyTo = Reply(member.value)
+                if read.replyTo == nil { read.unknown.append(member) }
+            case "mentions":
+                let users = member.value.array?.map(\.string) ?? []
+                read.mentions = users.compactMap(\.self)
+                if users.isEmpty || read.mentions.count != users.count {
+                    read.mentions = []
+                    read.unknown.append(member)
+                }
+            case "mentionAll":
+                read.mentionAll = member.value.bool == true
+                if !read.mentionAll { read.unknown.append(member) }
             case "reactions":
-                // Any other value is one that an earlier version stored.
                 if let reactions = [Reaction](member.value) {
                     read.reactions = reactions
                 } else {
@@ -158,6 +183,7 @@ extension Message {
         writer.member("createdAt", moment: createdAt)
         writer.member("editedAt", moment: editedAt)
         writer.member("deleted", bool: isDeleted)
+        writer.address(replyTo, mentions, all: mentionAll)
         reactions.write(to: &writer)
         if let contentRev { writer.member("contentRev", int: contentRev) }
         for member in unknown { writer.member(member) }

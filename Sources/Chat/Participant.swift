@@ -10,6 +10,8 @@ public struct Participant: Sendable, Hashable, Identifiable {
     public var name: String?
     /// The seq up to which the user has read; 0 for nothing, nil if unknown.
     public var lastReadSeq: Int?
+    /// The head's seq when the user joined; 0 if an earlier version let them join, nil if unknown.
+    public var joinedSeq: Int?
     /// When the user joined.
     public var createdAt: Timestamp?
     /// When this record last changed.
@@ -21,12 +23,14 @@ public struct Participant: Sendable, Hashable, Identifiable {
 
     /// A participant.
     public init(
-        id: String, name: String? = nil, lastReadSeq: Int? = nil, createdAt: Timestamp? = nil,
-        updatedAt: Timestamp? = nil, metadata: RawJSON = .emptyObject, unknown: [JSONMember] = []
+        id: String, name: String? = nil, lastReadSeq: Int? = nil, joinedSeq: Int? = nil,
+        createdAt: Timestamp? = nil, updatedAt: Timestamp? = nil,
+        metadata: RawJSON = .emptyObject, unknown: [JSONMember] = []
     ) {
         self.id = id
         self.name = name
         self.lastReadSeq = lastReadSeq
+        self.joinedSeq = joinedSeq
         self.createdAt = createdAt
         self.updatedAt = updatedAt
         self.metadata = metadata
@@ -54,6 +58,10 @@ extension Participant {
             case "id": id = try field.id()
             case "name": read.name = field.isNull ? nil : try field.string()
             case "lastReadSeq": read.lastReadSeq = field.isNull ? nil : try field.integer(from: 0)
+            case "joinedSeq":
+                // Any other value is one that an earlier version stored.
+                read.joinedSeq = member.value.int.flatMap { $0 >= 0 ? $0 : nil }
+                if read.joinedSeq == nil { read.unknown.append(member) }
             case "createdAt": read.createdAt = field.isNull ? nil : try field.moment()
             case "updatedAt": read.updatedAt = field.isNull ? nil : try field.moment()
             case "metadata":
@@ -79,10 +87,13 @@ extension Participant {
         writer.member("id", string: id)
         if let name { writer.member("name", string: name) }
         if let lastReadSeq { writer.member("lastReadSeq", int: lastReadSeq) }
+        if let joinedSeq { writer.member("joinedSeq", int: joinedSeq) }
         if let createdAt { writer.member("createdAt", moment: createdAt) }
         if let updatedAt { writer.member("updatedAt", moment: updatedAt) }
         writer.member("metadata", raw: metadata)
-        for member in unknown { writer.member(member) }
+        for member in unknown where joinedSeq == nil || member.key != "joinedSeq" {
+            writer.member(member)
+        }
         writer.endObject()
     }
 }

@@ -57,8 +57,8 @@ extension Method {
         case .connect, .refresh, .unsubscribeMessages, .subscribeConversations,
             .unsubscribeConversations, .fetchConversations, .findBoundaries, .sendMessage,
             .editMessage, .deleteMessage, .react, .fetchReactions, .fetchOwnReactions,
-            .createConversation, .updateConversation,
-            .addParticipants, .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
+            .fetchMentions, .createConversation, .updateConversation, .addParticipants,
+            .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation,
             .leaveConversation, .markRead, .typing, .setPresence, .watchPresence:
             false
         }
@@ -73,8 +73,8 @@ extension Method {
         case .connect, .refresh, .subscribeMessages, .unsubscribeMessages, .subscribeConversations,
             .unsubscribeConversations, .fetchConversations, .fetchConversation, .fetchMessages,
             .fetchParticipants, .findBoundaries, .fetchReactions, .fetchOwnReactions,
-            .deleteConversation, .leaveConversation,
-            .markRead, .typing, .setPresence, .watchPresence:
+            .fetchMentions, .deleteConversation, .leaveConversation, .markRead, .typing,
+            .setPresence, .watchPresence:
             false
         }
     }

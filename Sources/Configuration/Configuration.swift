@@ -68,6 +68,7 @@ package struct Configuration: Sendable, Equatable {
         package var edit = Permission.yes
         package var react = Permission.yes
         package var presence = Permission.yes
+        package var mentionAll = ClientPolicy.MentioningAll.admins
 
         package enum Permission: String, Sendable, CaseIterable { case yes, no }
     }

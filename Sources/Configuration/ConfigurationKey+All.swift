@@ -99,6 +99,10 @@ extension ConfigurationKey {
         .init(
             "clients.presence", \.clients.presence, .choice, reloads: true,
             "Whether clients may say how they are there, and watch whether others are."),
+        .init(
+            "clients.mention_all", \.clients.mentionAll, .choice, reloads: true,
+            "Which clients may mention everybody in a message. admins: the conversation's admins,"
+                + " or all who take part where it has none; yes: all who take part; no: none."),
     ]
 
     private static let cache: [ConfigurationKey] = [
@@ -295,6 +299,9 @@ extension ConfigurationKey {
         .init(
             "limits.reactions", \.limits.log.reactions, .count(1...10_000_000), reloads: true,
             "How many reactions one message may have."),
+        .init(
+            "limits.mentions", \.limits.log.mentions, .count(0...1000), reloads: true,
+            "How many users one message may mention."),
         .init(
             "limits.reply", \.limits.reply, .size(4 * kibi...64 * mebi),
             "The largest reply; a page that would pass it holds fewer messages."),

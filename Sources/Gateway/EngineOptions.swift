@@ -38,6 +38,7 @@ extension Configuration {
         policy.edits = clients.edit == .yes
         policy.reacts = clients.react == .yes
         policy.presence = clients.presence == .yes
+        policy.mentionsAll = clients.mentionAll
         return policy
     }
 }

@@ -26,6 +26,8 @@ package enum HistoryQuery: Sendable, Hashable {
     case reactions(conversation: String, message: String, ReactionsRequest, for: String)
     /// With which keys a user who takes part reacts to messages between two places, exclusive.
     case ownReactions(conversation: String, after: Int, before: Int, of: String)
+    /// Where others mention a user who takes part, above a seq, oldest first.
+    case mentions(conversation: String, after: Int, limit: Int, of: String)
     /// One of `conversation`, `page` and `changes`; `logLost` unless the log has this change in the
     /// moment of the answer, and still keeps its mark. A log that has it has everything before it
     /// too, so that nobody joins two branches.
@@ -38,10 +40,10 @@ extension HistoryQuery {
         if case .provided(_, let query) = self { query.bare } else { self }
     }
 
-    /// Whether it asks who reacts.
-    package var isOfReactions: Bool {
+    /// Whether it asks for what earlier versions don't write.
+    package var isOfPresentVersion: Bool {
         switch self {
-        case .reactions, .ownReactions: true
+        case .reactions, .ownReactions, .mentions: true
         case .conversation, .conversations, .conversationsSince, .listed, .message, .page,
             .changes, .heads, .participants, .provided:
             false
@@ -53,18 +55,20 @@ extension HistoryQuery {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),
             .changes(let id, _, _, _, _), .participants(let id, _, _),
-            .reactions(let id, _, _, _), .ownReactions(let id, _, _, _):
+            .reactions(let id, _, _, _), .ownReactions(let id, _, _, _),
+            .mentions(let id, _, _, _):
             id
         case .conversations, .conversationsSince, .listed, .heads: nil
         case .provided(_, let query): query.conversation
         }
     }
 
-    /// Who asks, about their list or their reactions; nil for other questions.
+    /// Who asks, about their list, reactions or mentions; nil for other questions.
     package var user: String? {
         switch self {
         case .conversations(let user, _, _), .conversationsSince(let user, _, _),
-            .listed(let user), .reactions(_, _, _, let user), .ownReactions(_, _, _, let user):
+            .listed(let user), .reactions(_, _, _, let user), .ownReactions(_, _, _, let user),
+            .mentions(_, _, _, let user):
             user
         case .conversation, .message, .page, .changes, .heads, .participants, .provided: nil
         }
@@ -91,6 +95,7 @@ package enum HistoryAnswer: Sendable {
     case participants(ParticipantList)
     case reactions(ReactionList)
     case ownReactions([OwnReactions])
+    case mentions(MentionList)
 }
 
 /// The reactions to one message, or those with one key: a part of them, oldest first.
@@ -158,6 +163,29 @@ extension [OwnReactions] {
                 append(OwnReactions(seq: seq, keys: [key]))
             }
         }
+    }
+}
+
+/// Where others mention a user: a part of it, oldest first.
+package struct MentionList: Sendable, Hashable {
+    /// A message.
+    package struct Place: Sendable, Hashable {
+        package var id: String
+        package var seq: Int
+
+        package init(id: String, seq: Int) {
+            self.id = id
+            self.seq = seq
+        }
+    }
+
+    package var places: [Place]
+    /// How many there are in all.
+    package var total: Int
+
+    package init(places: [Place], total: Int) {
+        self.places = places
+        self.total = total
     }
 }
 

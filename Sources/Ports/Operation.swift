@@ -21,10 +21,13 @@ package enum Caller: Sendable, Hashable {
 package struct NewMessage: Sendable, Hashable {
     package var author: String
     package var content: MessageContent
+    /// Whether, if it mentions everybody, only an admin may send it, where there are any.
+    package var asksAdmin: Bool
 
-    package init(author: String, content: MessageContent) {
+    package init(author: String, content: MessageContent, asksAdmin: Bool = false) {
         self.author = author
         self.content = content
+        self.asksAdmin = asksAdmin
     }
 }
 
@@ -86,6 +89,28 @@ package enum Operation: Sendable, Hashable {
 }
 
 extension Operation {
+    /// Whether it is to have a message mention everybody.
+    package var mentionsAll: Bool {
+        switch self {
+        case .send(_, let messages): messages.contains(where: \.content.mentionAll)
+        case .edit(_, _, let edit): edit.mentionAll == true
+        case .delete, .react, .create, .findDistinct, .put, .update, .addParticipants,
+            .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation, .leave, .markRead:
+            false
+        }
+    }
+
+    /// Whether it sends or edits fields that an earlier version would lose.
+    package var isAddressed: Bool {
+        switch self {
+        case .send(_, let messages): messages.contains(where: \.content.isAddressed)
+        case .edit(_, _, let edit): edit.isAddressed
+        case .delete, .react, .create, .findDistinct, .put, .update, .addParticipants,
+            .removeParticipants, .addAdmins, .removeAdmins, .deleteConversation, .leave, .markRead:
+            false
+        }
+    }
+
     /// Estimated rows that it writes: messages and participants.
     package var rows: Int {
         switch self {

@@ -14,6 +14,16 @@ package struct ClientPolicy: Sendable, Hashable {
         case no
     }
 
+    /// Which clients may mention everybody.
+    package enum MentioningAll: String, Sendable, CaseIterable {
+        /// Admins; in a conversation that has none, everybody who takes part.
+        case admins
+        /// Everybody who takes part.
+        case yes
+        /// None.
+        case no
+    }
+
     package var create = Creation.any
     /// Whether `sendMessage` is allowed.
     package var sends = true
@@ -23,6 +33,7 @@ package struct ClientPolicy: Sendable, Hashable {
     package var reacts = true
     /// Whether `setPresence` and `watchPresence` are allowed.
     package var presence = true
+    package var mentionsAll = MentioningAll.admins
 
     package init() {}
 
@@ -59,6 +70,8 @@ package struct ClientPolicy: Sendable, Hashable {
     package static let noPresence = RequestError(
         .clientsPresenceOff,
         "setPresence and watchPresence: not for clients here (clients.presence: no)")
+    package static let noMentioningAll = RequestError(
+        .clientsMentionAllOff, "mentionAll: not for clients here (clients.mention_all: no)")
     package static let noEditing = RequestError(
         .clientsEditOff, "editMessage and deleteMessage: not for clients here (clients.edit: no)")
 }

@@ -29,6 +29,8 @@ package struct LogLimits: Sendable, Hashable {
     package var reactionKeys = 32
     /// `limits.reactions`: how many reactions one message may have.
     package var reactions = 100_000
+    /// `limits.mentions`: how many users one message may mention.
+    package var mentions = 50
     /// With how many keys one user may react to one message.
     package static let reactionsOfUser = 8
 
@@ -43,6 +45,17 @@ package struct LogLimits: Sendable, Hashable {
                 + " (limits.message)"
         }
         try hold(unknown: content.unknownFields.count, prefix: prefix)
+        try check(mentions: content.mentions.count, prefix: prefix)
+    }
+
+    /// Checks how many users a message is to mention, whether or not they take part.
+    /// - Throws: `too_large`, naming field, value and limit.
+    func check(
+        mentions count: Int, before: Int = 0, prefix: String = ""
+    ) throws(RequestError) {
+        try hold(.limitMentions, count, mentions, before: before) { count, limit in
+            "\(prefix)mentions: \(count) users, at most \(limit) are accepted (limits.mentions)"
+        }
     }
 
     /// Checks the content of a message after a change.

@@ -24,7 +24,8 @@ package enum MessageRule: Sendable {
             guard isOwn else { throw .editsOthers }
             if message.isDeleted { throw message.refusedAsDeleted(ifRev: edit.ifRev) }
             let content = try view.content()
-            return try content.edited(by: edit, of: message, within: limits).map { .edited($0) }
+            return try content.edited(by: edit, of: message, view.mentions, within: limits)
+                .map { .edited($0) }
         case .delete(let ifRev):
             guard isOwn || view.isAdmin else { throw .deletesOthers }
             if message.isDeleted { return nil }
@@ -48,15 +49,19 @@ package struct MessageView {
     package var content: () throws(RequestError) -> MessageContent
     /// Who reacts to the message; only the rule of reactions looks.
     package var reactions: ReactionView?
+    /// Who may be mentioned; only the rule of an edit that names mentions looks.
+    package var mentions: MentionView?
 
     package init(
         _ message: EncodedMessage, isAdmin: Bool, reactions: ReactionView? = nil,
+        mentions: MentionView? = nil,
         content: @escaping () throws(RequestError) -> MessageContent
     ) {
         self.message = message
         self.isAdmin = isAdmin
         self.content = content
         self.reactions = reactions
+        self.mentions = mentions
     }
 }
 
@@ -87,6 +92,7 @@ extension Message {
             after.body = content.body
             after.attachment = content.attachment
             after.metadata = content.metadata ?? .emptyObject
+            (after.mentions, after.mentionAll) = (content.mentions, content.mentionAll)
             after.unknown = content.unknown
             after.editedAt = max(now, createdAt)
         case .deleted: return tombstone
@@ -155,16 +161,23 @@ extension EncodedMessage {
 extension MessageContent {
     /// The content after the edit. Nil if nothing changes, whatever `ifRev` says, so that a
     /// repeated call does not conflict with itself.
-    /// - Parameter stored: the message as it is.
+    /// - Parameters:
+    ///   - stored: the message as it is.
+    ///   - view: who may be mentioned, if the edit says anything of that.
     /// - Throws: `conflict` if the edit is of another `rev`, `too_large` if the result would be
-    ///   above a limit.
+    ///   above a limit, `forbidden` if the caller may not mention everybody.
     package func edited(
-        by edit: MessageEdit, of stored: EncodedMessage, within limits: LogLimits
+        by edit: MessageEdit, of stored: EncodedMessage, _ view: MentionView? = nil,
+        within limits: LogLimits
     ) throws(RequestError) -> MessageContent? {
         var after = self
         if let body = edit.body { after.body = body }
         if let metadata = edit.metadata { after.metadata = metadata }
-        after.unknownFields = unknownFields.merged(with: edit.unknownFields)
+        if let mentions = edit.mentions {
+            try limits.check(mentions: mentions.count, before: self.mentions.count)
+        }
+        try after.address(by: edit, view)
+        after.unknownFields = after.unknownFields.merged(with: edit.unknownFields)
         // Other numbers of fields are other contents, and need not be built to be compared.
         guard
             after.unknownFields.count != unknownFields.count || after.canonical() != canonical()

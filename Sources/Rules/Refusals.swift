@@ -26,6 +26,10 @@ extension RequestError {
     static let strangersCannotRule = RequestError(
         .notParticipant,
         "admins: not a participant (accepted: those who take part in the conversation)")
+    package static let adminsMentionAll = RequestError(
+        .notAdmin,
+        "mentionAll: only the conversation's admins may mention everybody"
+            + " (clients.mention_all: admins)")
     static let adminsOnly = RequestError(.notAdmin, "conversation: only its admins may do this")
     static let adminsDelete = RequestError(
         .notAdmin, "conversation: only its admins may delete it")

@@ -171,7 +171,7 @@ extension HistoryQuery {
         case .page(let id, _), .changes(let id, _, _, _, _), .conversation(let id, reader: nil):
             id
         case .conversation, .conversations, .conversationsSince, .listed, .message, .heads,
-            .participants, .reactions, .ownReactions:
+            .participants, .reactions, .ownReactions, .mentions:
             nil
         case .provided(_, let query): query.log
         }

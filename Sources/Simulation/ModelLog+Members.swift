@@ -58,6 +58,7 @@ extension ModelLog {
                 json.member("id", string: user)
                 let reader = reader(user, asOf: rev, atCommit: commit)
                 json.member("lastReadSeq", int: reader?.lastReadSeq ?? 0)
+                json.member("joinedSeq", int: joinedSeq(of: user, asOf: rev))
                 json.endObject()
                 return json.bytes
             }, total: record(asOf: rev).participants.count)
@@ -71,7 +72,7 @@ extension ModelLog {
             guard case .message(let message) = change.value, message.id == id,
                 message.seq >= floor
             else { continue }
-            return (message.seq, message.author, message.said)
+            return (message.seq, message.author, change.sent ?? message.said)
         }
         return nil
     }

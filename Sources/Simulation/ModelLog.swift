@@ -26,6 +26,8 @@ package struct ModelLog: Sendable {
         let mark: String
         /// What began or ended, if it is a reaction, and when.
         let reaction: (deed: Reacting, at: Timestamp)?
+        /// What its author sent, if it is a new message.
+        let sent: MessageContent?
     }
 
     package let conversation: String
@@ -66,7 +68,8 @@ package struct ModelLog: Sendable {
     // MARK: - Writing
 
     private mutating func append(
-        _ slot: Int, _ value: Value, _ commit: Int, _ reaction: (Reacting, Timestamp)? = nil
+        _ slot: Int, _ value: Value, _ commit: Int, _ reaction: (Reacting, Timestamp)? = nil,
+        sent: MessageContent? = nil
     ) {
         if slot == revs.count { revs.append([]) }
         revs[slot].append(rev + 1)
@@ -74,7 +77,7 @@ package struct ModelLog: Sendable {
         changes.append(
             Change(
                 slot: slot, value: value, commit: commit, highest: revs.count - 1, mark: mark,
-                reaction: reaction))
+                reaction: reaction, sent: sent))
     }
 
     /// A log that continues change `rev` of another one, under another epoch or as another branch.
@@ -121,15 +124,19 @@ package struct ModelLog: Sendable {
     }
 
     /// Writes the next message.
+    /// - Parameter sent: what its author sent; nil: the content.
     package mutating func insert(
-        _ content: MessageContent, id: String, author: String, at time: Timestamp, commit: Int
+        _ content: MessageContent, sent: MessageContent? = nil, id: String, author: String,
+        at time: Timestamp, commit: Int
     ) -> EncodedMessage {
-        write(
-            .encode(
-                id: id, conversation: conversation, seq: highest + 1, rev: nextRev,
-                author: author, body: content.body, attachment: content.attachment,
-                metadata: content.metadata, createdAt: time, editedAt: nil, deleted: false,
-                unknown: content.unknown), commit)
+        let message = EncodedMessage.encode(
+            id: id, conversation: conversation, seq: highest + 1, rev: nextRev,
+            author: author, body: content.body, attachment: content.attachment,
+            metadata: content.metadata, createdAt: time, editedAt: nil, deleted: false,
+            replyTo: content.replyTo, mentions: content.mentions, mentionAll: content.mentionAll,
+            unknown: content.unknown)
+        append(message.seq, .message(message), commit, sent: sent ?? content)
+        return message
     }
 
     /// Writes a new value of a message, or its tombstone.
@@ -149,6 +156,8 @@ package struct ModelLog: Sendable {
                 id: old.id, conversation: conversation, seq: seq, rev: nextRev, author: old.author,
                 body: content.body, attachment: content.attachment, metadata: content.metadata,
                 createdAt: old.createdAt, editedAt: old.createdAt, deleted: isDeleted,
+                replyTo: content.replyTo, mentions: content.mentions,
+                mentionAll: content.mentionAll,
                 reactions: shown(of: old), contentRev: old.contentRev.map { _ in nextRev },
                 unknown: content.unknown), commit)
     }
@@ -166,6 +175,7 @@ package struct ModelLog: Sendable {
                 id: old.id, conversation: conversation, seq: seq, rev: nextRev, author: old.author,
                 body: value.body, attachment: value.attachment, metadata: value.metadata,
                 createdAt: old.createdAt, editedAt: value.editedAt, deleted: false,
+                replyTo: value.replyTo, mentions: value.mentions, mentionAll: value.mentionAll,
                 reactions: shown, contentRev: old.contentRev ?? old.rev, unknown: value.unknown),
             commit, (deed, time))
     }
@@ -352,6 +362,27 @@ package struct ModelLog: Sendable {
             let message = message(seq, asOf: rev)
             return !message.isDeleted && message.author != user
         }
-        return ReaderState(lastReadSeq: read, unreadCount: unread)
+        return ReaderState(
+            lastReadSeq: read, unreadCount: unread,
+            unreadMentions: mentions(of: user, above: read, asOf: rev).count)
+    }
+
+    /// The seqs of the messages above a place in which others mention a user.
+    func mentions(of user: String, above place: Int, asOf rev: Int) -> [Int] {
+        let start = max(place, floor - 1, joinedSeq(of: user, asOf: rev))
+        return stride(from: start + 1, through: highest(asOf: rev), by: 1).filter { seq in
+            let message = message(seq, asOf: rev)
+            return message.author != user && message.said.mentioned.includes(user)
+        }
+    }
+
+    /// The head's seq when the user joined; 0 if the user does not take part.
+    func joinedSeq(of user: String, asOf rev: Int) -> Int {
+        var joined = 0
+        for slot in revs[0].reversed() where slot <= rev {
+            guard record(asOf: slot).participants.contains(user) else { break }
+            joined = highest(asOf: slot)
+        }
+        return joined
     }
 }

@@ -43,7 +43,10 @@ extension Oracle {
                     let commit = max(commit, first)
                     return zip(people, told).allSatisfy { user, told in
                         places(of: user, in: log, asOf: rev, told: commit).contains {
-                            told == Participant(id: user, lastReadSeq: $0)
+                            told
+                                == Participant(
+                                    id: user, lastReadSeq: $0,
+                                    joinedSeq: log.joinedSeq(of: user, asOf: rev))
                         }
                     }
                 }
@@ -89,6 +92,7 @@ extension JSONObject {
         let reader = log.reader(user, asOf: rev, read: read)
         return self["lastMessage"]?.bytes ?? [] == log.last(asOf: rev)?.json ?? Array("null".utf8)
             && self["unreadCount"]?.int == reader.unreadCount
+            && self["unreadMentions"]?.int == reader.unreadMentions
             && self["lastReadSeq"]?.int == reader.lastReadSeq
     }
 }

@@ -74,6 +74,14 @@ extension Origin {
                     places.flatMap { seq in
                         log.reactions(to: seq).filter { $0.user == user }.map { (seq, $0.key) }
                     }))
+        case .mentions(let id, let after, let limit, let user):
+            let log = try present(id, for: user)
+            let all = log.mentions(of: user, above: 0, asOf: log.rev)
+            return .mentions(
+                MentionList(
+                    places: all.filter { $0 > after }.prefix(limit).map {
+                        MentionList.Place(id: log.message($0).id, seq: $0)
+                    }, total: all.count))
         case .provided(let head, let query):
             if let id = query.conversation, let log = log(id), !log.proves(head) { throw .logLost }
             return try found(query, clamp)

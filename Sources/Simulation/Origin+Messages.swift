@@ -8,7 +8,7 @@ import Wire
 /// Writes of messages: sent once, edited by their author, deleted to a tombstone.
 extension Origin {
     mutating func send(
-        _ messages: [NewMessage], to log: ModelLog
+        _ messages: [NewMessage], to log: ModelLog, _ caller: Caller = .server
     ) throws(RequestError) -> Outcome {
         var log = log
         var sent: [EncodedMessage] = []
@@ -22,8 +22,12 @@ extension Origin {
                 continue
             }
             ids += 1
+            var kept = try message.addressed(log.mentionView(caller))
+            if let reply = kept.replyTo?.id {
+                kept.replyTo?.seq = log.first(id: reply)?.seq
+            }
             let encoded = log.insert(
-                content, id: content.id ?? "m\(ids)", author: message.author, at: now,
+                kept, sent: content, id: content.id ?? "m\(ids)", author: message.author, at: now,
                 commit: commit)
             if retained > 0 { log.raiseFloor(to: log.highest - retained + 1) }
             log.markers[message.author, default: []].append((commit, encoded.seq))
@@ -46,7 +50,8 @@ extension Origin {
         let view = old.map { old in
             MessageView(
                 old, isAdmin: log.record().admins.contains(caller.name),
-                reactions: deed.map { log.view(of: $0, to: old) }
+                reactions: deed.map { log.view(of: $0, to: old) },
+                mentions: log.mentionView(caller)
             ) { old.said }
         }
         let decided = try rule.decide(on: view, by: caller.userID, within: limits)
@@ -94,5 +99,13 @@ extension Origin {
 }
 
 extension ModelLog {
+    /// What the rule of mentions looks at.
+    fileprivate func mentionView(_ caller: Caller) -> MentionView {
+        let record = record()
+        return MentionView(
+            isAdmin: caller.userID.map { record.admins.contains($0) } ?? true,
+            hasAdmins: !record.admins.isEmpty, present: Set(record.participants.map(\.id)))
+    }
+
     fileprivate var written: Written { Written(conversation, head) }
 }

@@ -73,7 +73,7 @@ package struct Origin {
         case .send(let id, let messages):
             let log = try open(id, caller)
             if let refusal = messages.refusal(ofSendingBy: caller.userID) { throw refusal }
-            return try send(messages, to: log)
+            return try send(messages, to: log, caller)
         case .message(let message, let id, let rule):
             return try change(message, by: rule, in: open(id, caller), caller)
         case .record(let id, let rule): return try change(id, by: rule, caller)

@@ -57,7 +57,8 @@ struct ShownList {
             unread.add(
                 ReaderState(
                     lastReadSeq: view["lastReadSeq"]?.int ?? 0,
-                    unreadCount: view["unreadCount"]?.int ?? 0))
+                    unreadCount: view["unreadCount"]?.int ?? 0,
+                    unreadMentions: view["unreadMentions"]?.int ?? 0))
         }
         for (id, head) in views { try checkNewer(id, head, user, oracle) }
         let places = views.map { view in oracle.cursor(of: view.id, view.head) }
@@ -69,7 +70,8 @@ struct ShownList {
         if let total = result["unreadTotal"]?.object {
             try require(
                 total["messages"]?.int == unread.messages
-                    && total["conversations"]?.int == unread.conversations,
+                    && total["conversations"]?.int == unread.conversations
+                    && total["mentions"]?.int == unread.mentions,
                 "an open list whose total of unread messages is not that of its conversations")
         }
         let listed = Set(views.map(\.id))

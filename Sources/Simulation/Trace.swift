@@ -151,6 +151,7 @@ extension Result<HistoryAnswer, RequestError> {
             "heads \(heads.byText.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })"
         case .success(.participants(let list)): "\(list.total) participants"
         case .success(.reactions(let list)): "\(list.total) reactions"
+        case .success(.mentions(let list)): "\(list.places.map(\.seq)) of \(list.total) mentions"
         case .success(.ownReactions(let own)): "own reactions to \(own.count)"
         }
     }

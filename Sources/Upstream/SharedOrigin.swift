@@ -85,7 +85,7 @@ extension SharedOrigin {
                 case .perform(let operation, let caller, let token):
                     perform(operation, Call(caller: caller, token: token))
                 case .ask(let query, let token):
-                    if query.isOfReactions {
+                    if query.isOfPresentVersion {
                         askEnabled(query, token: token)
                     } else {
                         ask(query, token: token)
@@ -120,11 +120,12 @@ extension SharedOrigin {
     private func perform(_ operation: Operation, _ call: Call) {
         do throws(RequestError) {
             switch try operation.write(by: call.caller) {
-            case .send(let id, let messages):
+            case .send(let id, let messages) where !operation.isAddressed:
                 if let refusal = messages.refusal(ofSendingBy: call.user) {
                     return refuse(id, call, refusal)
                 }
                 send(messages, to: id, call)
+            case _ where operation.isAddressed: finish(call, .failure(.notEnabled))
             case .message(let message, let id, .react(let reacting)):
                 react(reacting, to: message, of: id, call)
             case .message(let message, let id, let rule):
@@ -135,6 +136,7 @@ extension SharedOrigin {
             case .findDistinct(let fields, let refusal):
                 findDistinct(fields, call, otherwise: refusal)
             case .deleteConversation(let id): deleteConversation(id, call)
+            case .send: break
             case .markRead(let id, let seq):
                 guard let user = call.user else { return refuse(id, call, .needsUser) }
                 markRead(seq, of: id, by: user, call)

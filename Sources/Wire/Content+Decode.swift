@@ -1,3 +1,4 @@
+import Chat
 import JSON
 
 /// Decodes what users and the backend write into a log: messages, edits, records, participants. The
@@ -11,8 +12,11 @@ extension MessageContent {
     static let known: Set<String> = [
         "id", "conversation", "seq", "rev", "author", "body", "attachment", "metadata",
         "createdAt", "editedAt", "deleted", "cached", "trimmed", "ifRev", "reactions",
-        "contentRev",
+        "contentRev", "replyTo", "mentions", "mentionAll",
     ]
+
+    /// How many users one message may name, whatever `limits.mentions` says.
+    static let users = 0...1000
 
     /// The content in a body of the server API, or in an element of one.
     /// - Throws: `bad_request`, naming the field after `prefix`.
@@ -26,7 +30,10 @@ extension MessageContent {
         var content = MessageContent(
             id: try fields.id("id"), body: try fields.stringOrNull("body") ?? nil,
             attachment: try fields.objectTextOrNull("attachment"),
-            metadata: try fields.objectText("metadata"))
+            metadata: try fields.objectText("metadata"),
+            replyTo: try fields.id("replyTo").map { Reply(id: $0) },
+            mentions: try fields.ids("mentions", count: users)?.distinct ?? [],
+            mentionAll: try fields.flag("mentionAll") ?? false)
         content.unknownFields = try fields.unknown(except: known)
         let isEmpty =
             content.body == nil && content.attachment == nil && content.metadata == nil
@@ -44,7 +51,9 @@ extension MessageContent {
     }
 
     /// Bytes that are equal for equal contents, regardless of white space and the order of members:
-    /// a missing attachment is `null`, missing metadata is `{}`. The id is not part of it.
+    /// a missing attachment is `null`, missing metadata is `{}`. The id is not part of it. What no
+    /// earlier version knew is there only if it is given, so that what was sent before compares as
+    /// it did.
     package func canonical() -> [UInt8] {
         var writer = JSONWriter(capacity: size + 64)
         writer.beginArray()
@@ -55,6 +64,11 @@ extension MessageContent {
             writer.raw(RawJSON.emptyObject)
         } else {
             writer.raw(RawJSON(unchecked: JSONObject(members: unknown).bytes).canonical())
+        }
+        if isAddressed {
+            writer.beginObject()
+            writer.address(replyTo.map { Reply(id: $0.id) }, mentions, all: mentionAll)
+            writer.endObject()
         }
         writer.endArray()
         return writer.bytes
@@ -72,7 +86,9 @@ extension MessageEdit {
 
     static func decode(_ fields: Fields) throws(RequestError) -> MessageEdit {
         var edit = MessageEdit(
-            body: try fields.stringOrNull("body"), metadata: try fields.objectText("metadata"))
+            body: try fields.stringOrNull("body"), metadata: try fields.objectText("metadata"),
+            mentions: try fields.ids("mentions", count: MessageContent.users)?.distinct,
+            mentionAll: try fields.flag("mentionAll"))
         edit.unknownFields = try fields.unknown(except: MessageContent.known)
         edit.ifRev = try fields.ifRev()
         return edit
@@ -94,7 +110,7 @@ extension ConversationFields {
     static let known: Set<String> = [
         "id", "title", "participants", "participantCount", "admins", "metadata", "createdAt",
         "updatedAt", "rev", "lastMessage", "head", "unreadCount", "lastReadSeq", "conversation",
-        "distinct", "users", "cached", "createdBy", "ifRev",
+        "distinct", "users", "cached", "createdBy", "ifRev", "unreadMentions",
     ]
 
     /// How many users a client may name, and how many the backend. The backend's own channels may
@@ -127,6 +143,14 @@ extension ConversationFields {
             result.admins = try fields.ids("admins", count: serverUsers)
         }
         return result
+    }
+}
+
+extension [String] {
+    /// The ids, each once, where it stands first.
+    fileprivate var distinct: [String] {
+        var seen: Set<ID> = []
+        return filter { seen.insert($0.id).inserted }
     }
 }
 

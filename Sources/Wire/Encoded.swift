@@ -14,12 +14,15 @@ package struct EncodedMessage: Sendable, Hashable {
     /// The rev of the last change that was no reaction; nil if nobody ever reacted. What a message
     /// without it has under the names of reactions was stored by an earlier version.
     package var contentRev: Int?
+    /// Which of these fields it has; what it has under their names beside was stored by an earlier
+    /// version, and means nothing.
+    package var address: Address
     /// The message object of `protocol.md` 6, UTF-8, no white space around it.
     package var json: [UInt8]
 
     package init(
         seq: Int, rev: Int, id: String, author: String, isDeleted: Bool, createdAt: Timestamp,
-        contentRev: Int? = nil, json: [UInt8]
+        contentRev: Int? = nil, address: Address = [], json: [UInt8]
     ) {
         self.seq = seq
         self.rev = rev
@@ -28,7 +31,37 @@ package struct EncodedMessage: Sendable, Hashable {
         self.isDeleted = isDeleted
         self.createdAt = createdAt
         self.contentRev = contentRev
+        self.address = address
         self.json = json
+    }
+
+    /// The fields that say to what a message replies and whom it mentions.
+    package struct Address: OptionSet, Sendable, Hashable {
+        package let rawValue: Int
+
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        package static let replyTo = Address(rawValue: 1)
+        package static let mentions = Address(rawValue: 2)
+        package static let mentionAll = Address(rawValue: 4)
+
+        /// The name of each.
+        package static let names: [(field: Address, name: String)] = [
+            (.replyTo, "replyTo"), (.mentions, "mentions"), (.mentionAll, "mentionAll"),
+        ]
+
+        /// Those that a message has.
+        package init(_ reply: Reply?, _ mentions: [String], all isToAll: Bool) {
+            self = []
+            if reply != nil { insert(.replyTo) }
+            if !mentions.isEmpty { insert(.mentions) }
+            if isToAll { insert(.mentionAll) }
+        }
+
+        /// The names of the fields in it.
+        package var names: [String] {
+            isEmpty ? [] : Self.names.filter { contains($0.field) }.map(\.name)
+        }
     }
 }
 
@@ -111,10 +144,13 @@ package struct UnreadTotal: Sendable, Hashable {
     package var messages: Int
     /// The conversations with at least one unread message.
     package var conversations: Int
+    /// The unread messages that mention the user, counted as in `unreadMentions`.
+    package var mentions: Int
 
-    package init(messages: Int, conversations: Int) {
+    package init(messages: Int, conversations: Int, mentions: Int = 0) {
         self.messages = messages
         self.conversations = conversations
+        self.mentions = mentions
     }
 
     package init(_ readers: some Sequence<ReaderState>) {
@@ -127,6 +163,15 @@ package struct UnreadTotal: Sendable, Hashable {
         guard reader.unreadCount > 0 else { return }
         messages += reader.unreadCount
         conversations += 1
+        mentions += reader.unreadMentions
+    }
+
+    /// Removes what was added.
+    package mutating func remove(_ reader: ReaderState) {
+        guard reader.unreadCount > 0 else { return }
+        messages -= reader.unreadCount
+        conversations -= 1
+        mentions -= reader.unreadMentions
     }
 }
 
@@ -134,9 +179,12 @@ package struct UnreadTotal: Sendable, Hashable {
 package struct ReaderState: Sendable, Hashable {
     package var lastReadSeq: Int
     package var unreadCount: Int
+    /// Those of the unread messages that mention the user and came after the user had joined.
+    package var unreadMentions: Int
 
-    package init(lastReadSeq: Int, unreadCount: Int) {
+    package init(lastReadSeq: Int, unreadCount: Int, unreadMentions: Int = 0) {
         self.lastReadSeq = lastReadSeq
         self.unreadCount = unreadCount
+        self.unreadMentions = unreadMentions
     }
 }

@@ -9,18 +9,21 @@ extension EncodedMessage {
     package static func encode(
         id: String, conversation: String, seq: Int, rev: Int, author: String, body: String?,
         attachment: RawJSON?, metadata: RawJSON?, createdAt: Timestamp, editedAt: Timestamp?,
-        deleted: Bool, reactions: [Reaction] = [], contentRev: Int? = nil, unknown: [JSONMember]
+        deleted: Bool, replyTo: Reply? = nil, mentions: [String] = [], mentionAll: Bool = false,
+        reactions: [Reaction] = [], contentRev: Int? = nil, unknown: [JSONMember]
     ) -> EncodedMessage {
         let message = Message(
             id: id, conversation: conversation, seq: seq, rev: rev, author: author, body: body,
             attachment: attachment, metadata: metadata ?? .emptyObject, createdAt: createdAt,
-            editedAt: editedAt, reactions: reactions,
+            editedAt: editedAt, replyTo: replyTo, mentions: mentions, mentionAll: mentionAll,
+            reactions: reactions,
             contentRev: contentRev.flatMap { $0 < rev ? $0 : nil }, unknown: deleted ? [] : unknown)
         var json = JSONWriter(capacity: message.estimate)
         (deleted ? message.tombstone : message).write(to: &json)
         return EncodedMessage(
             seq: seq, rev: rev, id: id, author: author, isDeleted: deleted, createdAt: createdAt,
-            contentRev: deleted ? nil : contentRev, json: json.bytes)
+            contentRev: deleted ? nil : contentRev,
+            address: deleted ? [] : Address(replyTo, mentions, all: mentionAll), json: json.bytes)
     }
 
     /// What is left of a message that the log no longer has, as of its insertion.
@@ -54,20 +57,36 @@ extension EncodedMessage {
         contentRev == nil ? [] : try Message(json).reactions
     }
 
-    /// Its value. What an earlier version stored under the names of reactions is among the unknown
-    /// fields.
+    /// Its value. What an earlier version stored under the names of later fields is among the
+    /// unknown ones.
     /// - Throws: if its text is no message.
     package func value() throws(RecordError) -> Message {
         var message = try Message(json)
-        guard contentRev == nil, !message.reactions.isEmpty || message.contentRev != nil else {
-            return message
+        var meaningless: Set<String> = []
+        if contentRev == nil, !message.reactions.isEmpty || message.contentRev != nil {
+            meaningless = Self.namesOfReactions
+            (message.reactions, message.contentRev) = ([], nil)
         }
+        let read = Address(message.replyTo, message.mentions, all: message.mentionAll)
+        let foreign = read.subtracting(address)
+        meaningless.formUnion(foreign.names)
+        if foreign.contains(.replyTo) { message.replyTo = nil }
+        if foreign.contains(.mentions) { message.mentions = [] }
+        if foreign.contains(.mentionAll) { message.mentionAll = false }
+        guard !meaningless.isEmpty else { return message }
         let names = Set(message.unknown.map(\.key))
         message.unknown += ((try? JSONObject(json))?.members ?? []).filter {
-            Self.namesOfReactions.contains($0.key) && !names.contains($0.key)
+            meaningless.contains($0.key) && !names.contains($0.key)
         }
-        (message.reactions, message.contentRev) = ([], nil)
         return message
+    }
+
+    /// Whom it mentions; nobody where an earlier version stored something by that name.
+    /// - Throws: if its text is no message.
+    package func mentioned() throws(RecordError) -> Mentioned {
+        guard !address.isDisjoint(with: [.mentions, .mentionAll]) else { return Mentioned() }
+        let message = try value()
+        return Mentioned(users: message.mentions, all: message.mentionAll)
     }
 
     /// The fields of a message that say who reacts.
@@ -79,6 +98,7 @@ extension EncodedMessage {
         let message = try value()
         return MessageContent(
             body: message.body, attachment: message.attachment, metadata: message.metadata,
+            replyTo: message.replyTo, mentions: message.mentions, mentionAll: message.mentionAll,
             unknown: message.unknown)
     }
 }
@@ -92,6 +112,8 @@ extension Message {
     fileprivate var estimate: Int {
         var size = Self.frame + id.utf8.count + conversation.utf8.count + author.utf8.count
         size += (body?.utf8.count ?? 0) + (attachment?.bytes.count ?? 0) + metadata.bytes.count
+        if let replyTo { size += replyTo.id.utf8.count + 40 }
+        for user in mentions { size += user.utf8.count + 3 }
         for reaction in reactions {
             size += reaction.key.utf8.count + 40
             for user in reaction.users { size += user.utf8.count + 3 }

@@ -122,7 +122,7 @@ extension JSONWriter {
         createdBy: String? = nil, isEvent: Bool = false
     ) {
         beginObject()
-        fields(of: record, isEvent: isEvent)
+        fields(of: record, isEvent: isEvent, isForReader: reader != nil)
         if let createdBy { member("createdBy", string: createdBy) }
         key("lastMessage")
         if let lastMessage { message(lastMessage) } else { null() }
@@ -130,11 +130,12 @@ extension JSONWriter {
         if let reader {
             member("unreadCount", int: reader.unreadCount)
             member("lastReadSeq", int: reader.lastReadSeq)
+            member("unreadMentions", int: reader.unreadMentions)
         }
         endObject()
     }
 
-    private mutating func fields(of record: Record, isEvent: Bool) {
+    private mutating func fields(of record: Record, isEvent: Bool, isForReader: Bool = false) {
         member("id", string: record.id)
         member("title", string: record.title)
         if !isEvent, record.participantCount <= Record.listedParticipants {
@@ -146,7 +147,10 @@ extension JSONWriter {
         member("createdAt", moment: record.createdAt)
         member("updatedAt", moment: record.updatedAt)
         member("rev", int: record.rev)
-        for field in record.unknown { member(field) }
+        // An earlier version may have stored something under the name of a reader's field.
+        for field in record.unknown where !isForReader || field.key != "unreadMentions" {
+            member(field)
+        }
     }
 }
 

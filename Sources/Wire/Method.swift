@@ -5,7 +5,7 @@ package enum Method: String, Sendable, CaseIterable {
     case subscribeConversations, unsubscribeConversations
     case fetchConversations, fetchConversation, fetchMessages, fetchParticipants, findBoundaries
     case sendMessage, editMessage, deleteMessage
-    case react, fetchReactions, fetchOwnReactions
+    case react, fetchReactions, fetchOwnReactions, fetchMentions
     case createConversation, updateConversation, deleteConversation, leaveConversation
     case addParticipants, removeParticipants, addAdmins, removeAdmins
     case markRead, typing, setPresence, watchPresence

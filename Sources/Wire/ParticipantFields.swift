@@ -16,6 +16,7 @@ package struct ParticipantFields: Sendable, Hashable {
 
     static let known: Set<String> = [
         "id", "user", "name", "lastReadSeq", "createdAt", "updatedAt", "metadata",
+        "joinedSeq",
     ]
 
     /// The fields in a body of the server API.

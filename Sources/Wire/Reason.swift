@@ -30,6 +30,7 @@ extension RequestError {
         case clientsSendOff = "clients_send_off"
         case clientsEditOff = "clients_edit_off"
         case clientsReactOff = "clients_react_off"
+        case clientsMentionAllOff = "clients_mention_all_off"
         case clientsPresenceOff = "clients_presence_off"
         case notEnabled = "not_enabled"
         case idNotOwn = "id_not_own"
@@ -63,6 +64,7 @@ extension RequestError {
         case limitReactionKeys = "limit_reaction_keys"
         case limitReactions = "limit_reactions"
         case limitReactionsOfUser = "limit_reactions_of_user"
+        case limitMentions = "limit_mentions"
         case limitSubscriptions = "limit_subscriptions"
         case limitPresence = "limit_presence"
         case limitInboundFrame = "limit_inbound_frame"
@@ -108,9 +110,9 @@ extension RequestError.Reason {
         case .methodUnknown: .unknownMethod
         case .tokenExpired, .tokenRefused, .keyNeeded, .passwordNeeded: .unauthorized
         case .clientsCreateOff, .clientsSendOff, .clientsEditOff, .clientsReactOff,
-            .clientsPresenceOff, .notEnabled, .idNotOwn, .notAuthor, .authorNotSelf, .notAdmin,
-            .serverOnly, .tokenOfAnother,
-            .webOriginRefused, .hostRefused, .conversationIDOfOthers:
+            .clientsMentionAllOff, .clientsPresenceOff, .notEnabled, .idNotOwn, .notAuthor,
+            .authorNotSelf, .notAdmin, .serverOnly, .tokenOfAnother, .webOriginRefused,
+            .hostRefused, .conversationIDOfOthers:
             .forbidden
         case .conversationNotFound, .messageNotFound, .pathNotFound, .draftUnknown: .notFound
         case .revChanged, .messageDeleted, .messageIDTaken, .conversationIDTaken, .changeUnknown,
@@ -118,7 +120,8 @@ extension RequestError.Reason {
             .conflict
         case .limitMessage, .limitRecord, .limitUnknownFields, .limitParticipants, .limitAdmins,
             .limitConversationsPerUser, .limitReactionKeys, .limitReactions,
-            .limitReactionsOfUser, .limitSubscriptions, .limitPresence, .limitInboundFrame,
+            .limitReactionsOfUser, .limitMentions, .limitSubscriptions, .limitPresence,
+            .limitInboundFrame,
             .limitArray, .limitRuns, .limitBody:
             .tooLarge
         case .limitRequestsPerSecond, .limitHTTPConnections, .limitEventStreams: .rateLimited
@@ -145,14 +148,15 @@ extension RequestError.Reason {
             .valueUnstorable, .requestIDInUse, .alreadyConnected, .notParticipant, .userNeeded,
             .httpMethodNotAllowed, .upgradeNeeded, .headTooLong, .methodUnknown, .tokenRefused,
             .keyNeeded, .passwordNeeded, .clientsCreateOff, .clientsSendOff, .clientsEditOff,
-            .clientsReactOff, .clientsPresenceOff, .notEnabled, .idNotOwn, .notAuthor,
-            .authorNotSelf, .notAdmin, .serverOnly, .tokenOfAnother,
+            .clientsReactOff, .clientsMentionAllOff, .clientsPresenceOff, .notEnabled, .idNotOwn,
+            .notAuthor, .authorNotSelf, .notAdmin, .serverOnly, .tokenOfAnother,
             .webOriginRefused, .hostRefused, .conversationIDOfOthers, .conversationNotFound,
             .messageNotFound, .pathNotFound, .draftUnknown, .revChanged, .messageDeleted,
             .messageIDTaken, .conversationIDTaken, .changeUnknown, .limitMessage, .limitRecord,
             .limitUnknownFields, .limitParticipants, .limitAdmins, .limitConversationsPerUser,
-            .limitReactionKeys, .limitReactions, .limitReactionsOfUser, .limitSubscriptions,
-            .limitPresence, .limitInboundFrame, .limitArray, .limitRuns, .limitBody,
+            .limitReactionKeys, .limitReactions, .limitReactionsOfUser, .limitMentions,
+            .limitSubscriptions, .limitPresence, .limitInboundFrame, .limitArray, .limitRuns,
+            .limitBody,
             .storedUnreadable, .internalFault:
             .never
         }

@@ -94,6 +94,11 @@ extension Request {
                 try params.reactions())
         case .fetchOwnReactions:
             return try params.ownReactions()
+        case .fetchMentions:
+            return .fetchMentions(
+                conversation: try params.conversation(),
+                after: try params.integer("after", in: 0...Fields.largest) ?? 0,
+                limit: try params.limit())
         case .updateConversation:
             return .updateConversation(
                 conversation: try params.conversation(),

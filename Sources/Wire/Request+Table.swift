@@ -82,6 +82,8 @@ extension Request {
         case .fetchReactions(let id, _, let page):
             Row(.fetchReactions, .read, in: id, limit: page.limit)
         case .fetchOwnReactions(let id, _, _): Row(.fetchOwnReactions, .read, in: id)
+        case .fetchMentions(let id, _, let limit):
+            Row(.fetchMentions, .read, in: id, limit: limit)
         case .createConversation: Row(.createConversation, .write)
         case .updateConversation(let id, _): Row(.updateConversation, .write, in: id)
         case .deleteConversation(let id): Row(.deleteConversation, .write, in: id)

@@ -43,40 +43,67 @@ package struct MessageContent: Sendable, Hashable {
     package var body: String?
     package var attachment: RawJSON?
     package var metadata: RawJSON?
+    /// The message to which it replies. The log finds its place.
+    package var replyTo: Reply?
+    /// The users whom it mentions, each once. In a log, those who took part.
+    package var mentions: [String]
+    /// Whether it mentions everybody.
+    package var mentionAll: Bool
     package var unknownFields: UnknownFields
 
     package init(
         id: String? = nil, body: String? = nil, attachment: RawJSON? = nil,
-        metadata: RawJSON? = nil, unknown: [JSONMember] = []
+        metadata: RawJSON? = nil, replyTo: Reply? = nil, mentions: [String] = [],
+        mentionAll: Bool = false, unknown: [JSONMember] = []
     ) {
         self.id = id
         self.body = body
         self.attachment = attachment
         self.metadata = metadata
+        self.replyTo = replyTo
+        self.mentions = mentions
+        self.mentionAll = mentionAll
         unknownFields = UnknownFields(unknown)
     }
 
     /// The unknown fields, built.
     package var unknown: [JSONMember] { unknownFields.members }
+
+    /// Whom it mentions.
+    package var mentioned: Mentioned { Mentioned(users: mentions, all: mentionAll) }
+
+    /// Whether it has a field that an earlier version would lose.
+    package var isAddressed: Bool { replyTo != nil || !mentioned.isEmpty }
 }
 
 /// The fields that an edit changes; nil leaves a field as it is. (`body: null` removes the body.)
 package struct MessageEdit: Sendable, Hashable {
     package var body: String??
     package var metadata: RawJSON?
+    /// The users whom the message mentions then, each once.
+    package var mentions: [String]?
+    package var mentionAll: Bool?
+    /// Whether, if the message is to mention everybody, only an admin may edit it so, where there
+    /// are any.
+    package var asksAdmin = false
     package var unknownFields: UnknownFields
     /// A precondition: the message has this `rev`, or only reactions came after it.
     package var ifRev: Int?
 
     package init(
-        body: String?? = nil, metadata: RawJSON? = nil, unknown: [JSONMember] = [],
-        ifRev: Int? = nil
+        body: String?? = nil, metadata: RawJSON? = nil, mentions: [String]? = nil,
+        mentionAll: Bool? = nil, unknown: [JSONMember] = [], ifRev: Int? = nil
     ) {
         self.body = body
         self.metadata = metadata
+        self.mentions = mentions
+        self.mentionAll = mentionAll
         unknownFields = UnknownFields(unknown)
         self.ifRev = ifRev
     }
+
+    /// Whether it sets a field that an earlier version would lose.
+    package var isAddressed: Bool { mentions != nil || mentionAll != nil }
 }
 
 /// The record's fields that a call sets; nil leaves a field as it is.
@@ -156,6 +183,7 @@ package enum Request: Sendable, Hashable {
     case react(conversation: String, id: String, key: String, on: Bool, user: String? = nil)
     case fetchReactions(conversation: String, id: String, ReactionsRequest)
     case fetchOwnReactions(conversation: String, after: Int, before: Int)
+    case fetchMentions(conversation: String, after: Int, limit: Int)
     case createConversation(id: String?, ConversationFields, distinct: Bool)
     case updateConversation(conversation: String, ConversationFields)
     case addParticipants(conversation: String, users: [String])

@@ -141,11 +141,28 @@ package enum ServerFrame {
     }
 
     /// The user's unread totals.
-    /// - Parameter open: there may be changes that are not counted.
-    package static func unread(_ total: UnreadTotal, open isOpen: Bool) -> [UInt8] {
+    /// - Parameters:
+    ///   - of: the conversations whose numbers are told with it.
+    ///   - open: there may be changes that are not counted.
+    package static func unread(
+        _ total: UnreadTotal, of readers: [(conversation: ID, state: ReaderState)] = [],
+        open isOpen: Bool
+    ) -> [UInt8] {
         event(.unread) {
             $0.member("messages", int: total.messages)
             $0.member("conversations", int: total.conversations)
+            $0.member("mentions", int: total.mentions)
+            $0.key("of")
+            $0.beginArray()
+            for reader in readers {
+                $0.beginObject()
+                $0.member("conversation", string: reader.conversation.text)
+                $0.member("lastReadSeq", int: reader.state.lastReadSeq)
+                $0.member("unreadCount", int: reader.state.unreadCount)
+                $0.member("unreadMentions", int: reader.state.unreadMentions)
+                $0.endObject()
+            }
+            $0.endArray()
             $0.open(isOpen)
         }
     }

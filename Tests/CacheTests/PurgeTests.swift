@@ -22,7 +22,7 @@ import Testing
             INSERT INTO conversation (cid, id, removed, epoch, seq, rev, mark, floor, record_rev,
                 last_seq, activity, touched, metadata, created_at, updated_at)
             SELECT i, 'c' || i, \(state), 'e', 0, 1, 'm', 1, 1, 0, 0, i, '{}', 0, 0 FROM n;
-            INSERT INTO member SELECT cid, 'a', 0, 0, 1, 0, touched, 0, 0, NULL, NULL, NULL, 0
+            INSERT INTO member SELECT cid, 'a', 0, 0, 1, 0, touched, 0, 0, NULL, NULL, NULL, 0, 0
             FROM conversation;
             UPDATE state SET touched = \(count);
             """)
@@ -52,10 +52,11 @@ import Testing
             """
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
             INSERT INTO message
-                SELECT 1, i, i, 'm' || i, 'a', 0, 0, NULL, '{}', NULL, i, NULL FROM n;
+                SELECT 1, i, i, 'm' || i, 'a', 0, 0, NULL, '{}', NULL, i, NULL, NULL FROM n;
             INSERT INTO place_by_id SELECT cid, id, seq FROM message;
             INSERT INTO place_by_rev SELECT cid, rev, seq FROM message;
             INSERT INTO reaction SELECT cid, 1, 'u' || seq, 'k', seq, 0 FROM message;
+            INSERT INTO mention SELECT cid, 'u', seq, 'a' FROM message;
             UPDATE state SET messages = 1200;
             INSERT INTO incarnation VALUES (1, 1, 'm');
             INSERT INTO coverage VALUES (1, 1, 5, 1);
@@ -65,10 +66,11 @@ import Testing
         repeat {
             left.append(try ConversationRows(connection).list().messages)
         } while try purge.step()
-        // The places by id and by rev, and the reactions, are three pieces each.
-        #expect(left == [1200, 700, 200] + [Int](repeating: 0, count: 2 + 3 * 3))
+        // The places by id and by rev, the reactions and the mentions are three pieces each.
+        #expect(left == [1200, 700, 200] + [Int](repeating: 0, count: 2 + 4 * 3))
         for table in [
-            "message", "place_by_id", "place_by_rev", "reaction", "incarnation", "coverage",
+            "message", "place_by_id", "place_by_rev", "reaction", "mention", "incarnation",
+            "coverage",
         ] {
             #expect(try count(table) == 0, "\(table)")
         }
@@ -83,7 +85,8 @@ import Testing
             UPDATE member SET member = 1, place = \(members), touched = 0;
             WITH RECURSIVE n (i) AS (
                 SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(members) - 1)
-            INSERT INTO member SELECT 1, 'user-' || i, 1, 0, i, 0, 0, 0, 0, NULL, NULL, NULL, 0
+            INSERT INTO member SELECT 1, 'user-' || i, 1, 0, i, 0, 0, 0, 0, NULL, NULL, NULL, 0,
+                0
             FROM n;
             UPDATE conversation SET members = \(members);
             """)

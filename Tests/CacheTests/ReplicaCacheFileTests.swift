@@ -94,7 +94,10 @@ import Wire
                 DROP TABLE reaction;
                 DROP TABLE presence;
                 DROP TABLE presence_lease;
+                DROP TABLE mention;
                 ALTER TABLE message DROP COLUMN content_rev;
+                ALTER TABLE message DROP COLUMN address;
+                ALTER TABLE member DROP COLUMN joined_seq;
                 DROP INDEX conversation_by_creator;
                 DROP VIEW log;
                 DROP TABLE tail;
@@ -164,7 +167,7 @@ import Wire
         ("INSERT INTO coverage VALUES (5, 3, 4, 9)", "a run of no conversation"),
         ("UPDATE conversation SET removed = 2", "a message of no conversation"),
         (
-            "INSERT INTO member SELECT 8, 'v', 1, 0, 1, 0, 0, 0, 0, NULL, NULL, NULL, 0",
+            "INSERT INTO member SELECT 8, 'v', 1, 0, 1, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0",
             "participant"
         ),
         ("UPDATE conversation SET rev = 5, mark = 'other'", "another mark than the head"),
@@ -188,7 +191,7 @@ import Wire
             INSERT INTO conversation (cid, id, epoch, seq, rev, mark, floor, record_rev,
                 last_seq, activity, touched, metadata, created_at, updated_at)
             VALUES (1, 'c', 'e', 2, 3, 'm', 1, 1, 2, 0, 1, '{}', 0, 0);
-            INSERT INTO message VALUES (1, 2, 3, 'm1', 'u', 0, 0, x'00', '{}', NULL, NULL, NULL);
+            INSERT INTO message VALUES (1, 2, 3, 'm1', 'u', 0, 0, x'00', '{}', NULL, NULL, NULL, NULL);
             UPDATE state SET messages = 1, touched = 1;
             """)
         #expect(

@@ -17,6 +17,7 @@ import Wire
         case .react: #""conversation":"c1","id":"none","key":"+1","on":true"#
         case .fetchReactions: #""conversation":"c1","id":"none""#
         case .fetchOwnReactions: #""conversation":"c1","after":0,"before":9"#
+        case .fetchMentions: #""conversation":"c1","after":0"#
         case .sendMessage: #""conversation":"c1","body":"b""#
         case .markRead: #""conversation":"c1","seq":1"#
         case .typing: #""conversation":"c1","state":"begin""#

@@ -32,7 +32,7 @@ extension [HistoryQuery] {
             switch $0.bare {
             case .page, .changes: true
             case .conversation, .conversations, .conversationsSince, .listed, .message, .heads,
-                .participants, .reactions, .ownReactions, .provided:
+                .participants, .reactions, .ownReactions, .mentions, .provided:
                 false
             }
         }

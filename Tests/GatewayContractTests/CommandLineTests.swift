@@ -31,6 +31,7 @@ import Testing
         ("clients.presence", "yes"), ("limits.presence", "1000"), ("presence.interval", "1s"),
         ("presence.linger", "10s"), ("presence.lease", "15s"), ("presence.grace", "1m"),
         ("presence.retain", "720h"),
+        ("limits.mentions", "50"), ("clients.mention_all", "admins"),
         ("limits.reply", "1MiB"), ("limits.bytes_per_second", "4MiB"),
         ("clients.create", "null"), ("clients.send", "yes"), ("clients.edit", "yes"),
         ("limits.outbox_soft", nil), ("limits.outbox_hard", nil),

@@ -49,6 +49,8 @@ enum Transcript {
         case .success(.reactions(let list)):
             "reactions \(list.entries.map { "\($0.user) \($0.key) \($0.rev)" }) of \(list.total)"
                 + " more \(list.hasMore)"
+        case .success(.mentions(let list)):
+            "mentions \(list.places.map { "\($0.id) \($0.seq)" }) of \(list.total)"
         case .success(.ownReactions(let own)): "own \(own.map { "\($0.seq) \($0.keys)" })"
         }
     }

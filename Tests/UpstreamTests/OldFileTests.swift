@@ -14,7 +14,10 @@ import Wire
         DROP TABLE reaction;
         DROP TABLE presence;
         DROP TABLE presence_lease;
+        DROP TABLE mention;
         ALTER TABLE message DROP COLUMN content_rev;
+        ALTER TABLE message DROP COLUMN address;
+        ALTER TABLE member DROP COLUMN joined_seq;
         DROP INDEX conversation_by_creator;
         DROP VIEW log;
         DROP TABLE tail;

@@ -76,6 +76,7 @@ extension Method {
         case .react: #"{\#(one),"id":"m1","key":"+1","on":true}"#
         case .fetchReactions: #"{\#(one),"id":"m1","limit":5}"#
         case .fetchOwnReactions: #"{\#(one),"after":0,"before":9}"#
+        case .fetchMentions: #"{\#(one),"after":3,"limit":5}"#
         case .updateConversation: #"{\#(one),"title":"t"}"#
         case .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
             #"{\#(one),"users":["ben"]}"#

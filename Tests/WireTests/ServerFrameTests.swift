@@ -130,7 +130,8 @@ import Wire
         #expect(small.contains(#""title":null,"participants":["u0","u1"],"participantCount":2,"#))
         #expect(
             small.hasSuffix(
-                #""lastMessage":null,"head":\#(headText),"unreadCount":3,"lastReadSeq":39}"#))
+                #""lastMessage":null,"head":\#(headText),"unreadCount":3,"lastReadSeq":39,"#
+                    + #""unreadMentions":0}"#))
         #expect(try reply(100, reader: nil).contains(#""participants":["#))
         let large = try reply(101, reader: nil)
         #expect(!large.contains(#""participants":"#))

@@ -74,6 +74,13 @@ package struct Outbox {
         items[start...].compactMap { if case .event(let event) = $0 { event } else { nil } }
     }
 
+    /// Whether unread totals are queued, which name what changed: none of them may be dropped.
+    var holdsUnread: Bool {
+        items[start...].contains {
+            if case .event(let event) = $0, case .unread = event.kind { true } else { false }
+        }
+    }
+
     mutating func append(_ item: Item) {
         items.append(item)
         bytes += Self.size(of: item)

@@ -184,14 +184,14 @@ final class ListDesk {
 
     /// A page of a list.
     private func conclude(_ call: Call, _ list: ConversationList, isOpen: Bool = false) {
-        let unread = unread(list.unread, isOpen, call)
+        let unread = unread(list.unread, list.conversations, isOpen, call)
         let rows = list.conversations.count + rowsCounted(unread, list.total)
         connections.reply(call, rows: rows) { $0.conversations(list, unread, isOpen: isOpen) }
     }
 
     /// The changes of a list.
     private func conclude(_ call: Call, _ changes: ConversationChanges, isOpen: Bool = false) {
-        let unread = unread(changes.unread, isOpen, call)
+        let unread = unread(changes.unread, changes.conversations, isOpen, call)
         let rows = changes.conversations.count + changes.removed.count
         connections.reply(call, rows: rows + rowsCounted(unread, changes.total)) {
             $0.conversations(changes, unread, isOpen: isOpen)
@@ -199,11 +199,13 @@ final class ListDesk {
     }
 
     /// The unread totals in the answer; nil unless the connection asked for them.
-    private func unread(_ total: UnreadTotal?, _ isOpen: Bool, _ call: Call) -> UnreadTotal? {
+    private func unread(
+        _ total: UnreadTotal?, _ views: [ConversationView], _ isOpen: Bool, _ call: Call
+    ) -> UnreadTotal? {
         guard let session = connections[call.session], session.list.asksUnread, let total else {
             return nil
         }
-        totals.told(total, isOpen: isOpen, session)
+        totals.told(total, views, isOpen: isOpen, session)
         return total
     }
 

@@ -12,6 +12,8 @@ struct ListWatch {
     var asksUnread = false
     /// The unread totals that it was sent last.
     var toldUnread: UnreadTold?
+    /// What it was told of single conversations.
+    var toldReading = ToldReading()
     /// Requests under way whose answers show conversations.
     private var reads = 0
     /// Events held until those are answered; the latest of each conversation.

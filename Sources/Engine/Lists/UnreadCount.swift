@@ -33,6 +33,8 @@ final class UnreadCount {
     var isTouched = false
 
     private var entries: [ID: ReadPlace] = [:]
+    /// What connections are told of single conversations.
+    private(set) var readings = ReadingLog()
 
     /// Milliseconds between two events to the connections of a user.
     static let interval: Int64 = 1000
@@ -73,11 +75,13 @@ final class UnreadCount {
         if !isKnown { readAfter = now }
         isKnown = true
         isStale = isOutdated
+        for id in entries.keys where list.readers[id] == nil { readings.drop(id) }
         entries = [:]
         total = UnreadTotal(messages: 0, conversations: 0)
         for (id, reader) in list.readers {
             guard let head = list.heads[id] else { continue }
             entries[id] = ReadPlace(head, reader)
+            readings.note(id)
             total.add(reader)
             if isBehind(id, head) { isStale = true }
         }
@@ -101,7 +105,9 @@ final class UnreadCount {
         let isWhole =
             entry.epoch == head.epoch && entry.take(changes, by: user) && entry.rev >= head.rev
         // Trimmed messages are not unread.
-        if !isWhole || entry.mayCountTrimmed(below: head.floor) { isStale = true }
+        if !isWhole || !entry.knowsMentions || entry.mayCountTrimmed(below: head.floor) {
+            isStale = true
+        }
         keep(entry, id)
     }
 
@@ -119,19 +125,18 @@ final class UnreadCount {
     func drop(_ id: ID) {
         disturb()
         guard let entry = entries.removeValue(forKey: id) else { return }
-        count(entry.unread, -1)
+        readings.drop(id)
+        total.remove(entry.state)
     }
 
     private func keep(_ entry: ReadPlace, _ id: ID) {
-        if let before = entries.updateValue(entry, forKey: id) { count(before.unread, -1) }
-        count(entry.unread, 1)
+        if let before = entries.updateValue(entry, forKey: id) { total.remove(before.state) }
+        total.add(entry.state)
+        readings.note(id)
     }
 
-    private func count(_ unread: Int, _ sign: Int) {
-        guard unread > 0 else { return }
-        total.messages += sign * unread
-        total.conversations += sign
-    }
+    /// Notes what connections are to be told of single conversations.
+    func publish() { readings.publish { entries[$0]?.state } }
 }
 
 /// The unread totals that a connection was sent last.

@@ -51,8 +51,13 @@ final class UnreadTotals {
 
     /// An answer gave the session the total. If it differs from the count here, one of both is
     /// outdated, and nobody knows which.
-    /// - Parameter isOpen: whether the answer said itself that it may be outdated.
-    func told(_ total: UnreadTotal, isOpen: Bool, _ session: Session) {
+    /// - Parameters:
+    ///   - views: the conversations that the answer shows.
+    ///   - isOpen: whether the answer said itself that it may be outdated.
+    func told(
+        _ total: UnreadTotal, _ views: [ConversationView], isOpen: Bool, _ session: Session
+    ) {
+        for view in views { session.list.toldReading.answered[view.record.id.id] = view.reader }
         session.list.toldUnread = UnreadTold(total: total, isOpen: isOpen)
         guard !isOpen, let user = session.user?.id, let count = counts[user] else { return }
         if count.isKnown, count.total != total { count.doubt() }
@@ -70,6 +75,7 @@ final class UnreadTotals {
         let change = LogChange(
             rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
             isDeleted: message.map { $0.isDeleted && $0.rev <= rev } ?? false,
+            mentions: message.map { LogChange.Mentions($0, at: rev) } ?? .same,
             createdAt: message?.createdAt.milliseconds ?? 0,
             mark: mark)
         stream.reading.readership.note(change)
@@ -238,6 +244,7 @@ final class UnreadTotals {
             read(user, count)
         }
         guard count.isKnown else { return false }
+        count.publish()
         let isOpen = count.isStale || isElsewhere && lists.isOpen(user)
         guard isOpen else {
             count.openSince = nil
@@ -254,18 +261,57 @@ final class UnreadTotals {
 
     /// - Returns: whether every connection that asked was sent it.
     private func tell(_ told: UnreadTold, _ count: UnreadCount, _ user: ID) -> Bool {
-        let waiting = connections.registry.of(user).filter {
-            $0.list.asksUnread && $0.list.toldUnread != told
-        }
-        // A pending answer must not be older than an event before it.
-        let ready = waiting.filter { !$0.list.isBeingRead }
-        guard !ready.isEmpty else { return waiting.isEmpty }
-        let event = Broadcast(ServerFrame.unread(told.total, open: told.isOpen), .unread)
-        for session in ready {
+        var isAll = true
+        var isSaid = false
+        // Most connections were told the same, and share an event.
+        var shared: (through: Int, news: News)?
+        for session in connections.registry.of(user) where session.list.asksUnread {
+            let before = session.list.toldReading
+            let isNewTotal = session.list.toldUnread != told
+            guard isNewTotal || count.readings.mayOwe(before) else {
+                if !count.isStale { session.list.toldReading.answered = [:] }
+                continue
+            }
+            // A pending answer must not be older than an event before it, and no event that names
+            // conversations is dropped for a later one.
+            guard !session.list.isBeingRead, !session.lane.outbox.holdsUnread else {
+                isAll = false
+                continue
+            }
+            let isPlain = before.above.isEmpty && before.answered.isEmpty
+            let news: News
+            if isPlain, let shared, shared.through == before.through {
+                news = shared.news
+            } else {
+                news = News(told, count.readings.news(for: before))
+                if isPlain { shared = (before.through, news) }
+            }
+            session.list.toldReading = news.told
+            if !count.isStale, news.isAll { session.list.toldReading.answered = [:] }
+            if !news.isAll { isAll = false }
+            guard news.namesAny || isNewTotal else { continue }
             session.list.toldUnread = told
-            connections.push(session, event)
+            isSaid = true
+            connections.push(session, news.event)
         }
-        count.sayAfter = now.adding(UnreadCount.interval)
-        return ready.count == waiting.count
+        if isSaid { count.sayAfter = now.adding(UnreadCount.interval) }
+        return isAll
+    }
+}
+
+/// An event about unread totals, and what a connection has been told with it.
+private struct News {
+    let event: Broadcast
+    let namesAny: Bool
+    let told: ToldReading
+    /// Whether there is nothing more to tell.
+    let isAll: Bool
+
+    init(_ total: UnreadTold, _ news: ReadingLog.News) {
+        event = Broadcast(
+            ServerFrame.unread(total.total, of: news.readers, open: total.isOpen), .unread)
+        namesAny = !news.readers.isEmpty
+        told = news.told
+        isAll = news.isAll
     }
 }

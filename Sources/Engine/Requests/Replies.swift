@@ -121,6 +121,7 @@ extension JSONWriter {
         beginObject()
         member("messages", int: unread.messages)
         member("conversations", int: unread.conversations)
+        member("mentions", int: unread.mentions)
         endObject()
     }
 
@@ -188,6 +189,22 @@ extension JSONWriter {
         endObject()
     }
 
+    /// The result of `fetchMentions`.
+    mutating func mentions(_ list: MentionList) {
+        beginObject()
+        key("places")
+        beginArray()
+        for place in list.places {
+            beginObject()
+            member("id", string: place.id)
+            member("seq", int: place.seq)
+            endObject()
+        }
+        endArray()
+        member("total", int: list.total)
+        endObject()
+    }
+
     /// The result of a method that writes.
     mutating func outcome(_ outcome: Outcome, of request: Request) {
         beginObject()
@@ -209,6 +226,7 @@ extension JSONWriter {
         case .read(let reader):
             member("lastReadSeq", int: reader.lastReadSeq)
             member("unreadCount", int: reader.unreadCount)
+            member("unreadMentions", int: reader.unreadMentions)
         case .removed, .done:
             break
         }

@@ -58,11 +58,10 @@ extension RequestDesk {
             emit(.presence(call))
         case .sendMessage(let conversation, var content):
             content.unknownFields = content.unknownFields.built
-            write(
-                call,
-                .send(conversation: conversation, [NewMessage(author: user, content: content)]),
-                by: user)
-        case .editMessage(let conversation, let id, let edit):
+            let message = NewMessage(author: user, content: content, asksAdmin: asksAdmin)
+            write(call, .send(conversation: conversation, [message]), by: user)
+        case .editMessage(let conversation, let id, var edit):
+            edit.asksAdmin = asksAdmin
             write(call, .edit(conversation: conversation, id: id, edit), by: user)
         case .deleteMessage(let conversation, let id, let ifRev):
             write(call, .delete(conversation: conversation, id: id, ifRev: ifRev), by: user)
@@ -76,6 +75,10 @@ extension RequestDesk {
             askOrigin(
                 .ownReactions(
                     conversation: conversation, after: after, before: before, of: user),
+                for: call)
+        case .fetchMentions(let conversation, let after, let limit):
+            askOrigin(
+                .mentions(conversation: conversation, after: after, limit: limit, of: user),
                 for: call)
         case .createConversation(let id, let fields, let distinct):
             create(call, id, fields, isDistinct: distinct, by: user)
@@ -220,12 +223,19 @@ extension RequestDesk {
             }
         case .success(.ownReactions(let own)):
             reply(call, size: 96 * own.count, rows: own.count) { $0.own(own) }
+        case .success(.mentions(let list)):
+            reply(call, size: 64 * list.places.count, rows: list.places.count) {
+                $0.mentions(list)
+            }
         case .success: fail(call, .misled)
         case .failure(let error): fail(call, error)
         }
     }
 
     // MARK: - Writing
+
+    /// Whether only admins may mention everybody.
+    private var asksAdmin: Bool { limits.clients.mentionsAll == .admins }
 
     private func write(_ call: Call, _ operation: Operation, by user: String) {
         if let refusal = refusal(of: operation) { return fail(call, refusal) }
@@ -275,6 +285,9 @@ extension RequestDesk {
 
     /// Why no client at all may do this; nil if clients may.
     private func refusal(of operation: Operation) -> RequestError? {
+        if limits.clients.mentionsAll == .no, operation.mentionsAll {
+            return ClientPolicy.noMentioningAll
+        }
         if case .send(_, let messages) = operation {
             guard limits.clients.sends else { return ClientPolicy.noSending }
             do throws(RequestError) {

@@ -230,6 +230,7 @@ extension HistoryQuery {
         case .heads: .heads
         case .participants: .participants
         case .reactions, .ownReactions: .reactions
+        case .mentions: .mentions
         case .provided(_, let query): query.kind
         }
     }
@@ -237,5 +238,5 @@ extension HistoryQuery {
 
 /// Kinds of questions to the origin: the label of `gapless_origin_fetches_total`.
 package enum FetchKind: String, Sendable, Hashable, CaseIterable {
-    case range, changes, heads, conversation, participants, reactions
+    case range, changes, heads, conversation, participants, reactions, mentions
 }

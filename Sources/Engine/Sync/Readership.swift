@@ -174,9 +174,10 @@ struct Readership {
         follow(user, at: position)
         guard let reader = readers[user], reader.proof == nil, let place = reader.place,
             place.epoch == position.epoch, place.rev == position.rev, place.rev >= shown,
-            place.lastRead >= reader.shown, !place.mayCountTrimmed(below: position.floor)
+            place.lastRead >= reader.shown, !place.mayCountTrimmed(below: position.floor),
+            place.knowsMentions
         else { return nil }
-        return ReaderState(lastReadSeq: place.lastRead, unreadCount: place.unread)
+        return place.state
     }
 
     /// The participants at the stream's position; nil if unknown.

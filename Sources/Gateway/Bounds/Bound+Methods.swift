@@ -41,7 +41,7 @@ extension Bound {
             self.init(
                 name, size: Self.frame, rows: "4, and what the message shows of reactions",
                 memory: Self.written, beyond: Self.tooLarge)
-        case .fetchReactions, .fetchOwnReactions:
+        case .fetchReactions, .fetchOwnReactions, .fetchMentions:
             self.init(
                 name, size: Self.frame, rows: "1,000", memory: Self.answer, beyond: Self.limited)
         case .markRead, .leaveConversation:

@@ -133,7 +133,7 @@ struct WaitingCall {
             if case .participants(_, let range, _) = query { json.participants(list, range) }
             return json.bytes
         case .conversation, .conversationsSince, .listed, .message, .page, .changes, .heads,
-            .reactions, .ownReactions:
+            .reactions, .ownReactions, .mentions:
             break
         }
         json.beginObject()
@@ -153,7 +153,7 @@ struct WaitingCall {
         case .heads(let heads, _):
             json.heads(heads, asked: query)
         case .conversations, .conversationsSince, .listed, .participants, .reactions,
-            .ownReactions:
+            .ownReactions, .mentions:
             break
         }
         json.endObject()

@@ -25,6 +25,13 @@ extension MessageLog {
         // All or none: everything is decided before the first row is written.
         let at = max(now, access.log.activity)
         let fates = try fates(of: messages, in: access, at: at)
+        var kept: [Int: MessageContent] = [:]
+        for (index, fate) in fates.enumerated() {
+            let message = messages[index]
+            guard case .new = fate, !message.content.mentioned.isEmpty else { continue }
+            kept[index] = try message.addressed(
+                try mentionView(of: message.content.mentions, access))
+        }
         var log = access.log
         let new = fates.count { if case .new = $0 { true } else { false } }
         if new > 0 {
@@ -33,12 +40,20 @@ extension MessageLog {
         }
         var sent: [EncodedMessage] = []
         sent.reserveCapacity(messages.count)
-        for (message, fate) in zip(messages, fates) {
+        for (index, fate) in fates.enumerated() {
             switch fate {
             case .known(let known): sent.append(known)
             case .repeated(let earlier): sent.append(sent[earlier])
             case .new(let id, let hash):
-                sent.append(try append(message, id, hash, to: &log, at: at))
+                let message = messages[index]
+                var content = kept[index] ?? message.content
+                if let reply = content.replyTo?.id {
+                    content.replyTo?.seq =
+                        try sent.last { $0.seq > access.log.head.seq && $0.id.isSameID(reply) }?.seq
+                        ?? rows.messages.place(log.cid, id: reply)
+                }
+                sent.append(
+                    try append(content, by: message.author, id, hash, to: &log, at: at))
             }
         }
         if new > 0 {
@@ -52,18 +67,19 @@ extension MessageLog {
     }
 
     private func append(
-        _ message: NewMessage, _ id: String, _ hash: [UInt8], to log: inout LogRow, at: Timestamp
+        _ content: MessageContent, by author: String, _ id: String, _ hash: [UInt8],
+        to log: inout LogRow, at: Timestamp
     ) throws(CacheError) -> EncodedMessage {
         try advance(&log)
         log.head.seq += 1
         log.show(log.head.seq)
-        let content = message.content
         let encoded = EncodedMessage.encode(
             id: id, conversation: log.id, seq: log.head.seq, rev: log.head.rev,
-            author: message.author, body: content.body, attachment: content.attachment,
+            author: author, body: content.body, attachment: content.attachment,
             metadata: content.metadata, createdAt: at, editedAt: nil, deleted: false,
+            replyTo: content.replyTo, mentions: content.mentions, mentionAll: content.mentionAll,
             unknown: content.unknown)
-        try writes.insert(encoded, hash: hash, into: log)
+        try writes.insert(encoded, hash: hash, mentioning: content.mentioned, into: log)
         tell(.message(conversation: log.id, .inserted, encoded, head: log.head))
         return encoded
     }
@@ -159,7 +175,8 @@ extension MessageLog {
         let stored = try rows.messages.message(access.log.cid, id: id)
         let view = try stored.map { stored in
             MessageView(
-                stored, isAdmin: access.isAdmin, reactions: try reactions(to: stored, rule, access)
+                stored, isAdmin: access.isAdmin, reactions: try reactions(to: stored, rule, access),
+                mentions: try mentionView(rule, access)
             ) { () throws(RequestError) in
                 do { return try stored.content() } catch { throw .unreadable }
             }
@@ -186,6 +203,24 @@ extension MessageLog {
         return .reacted(message, own: own, at: written)
     }
 
+    /// What the rule of an edit that says whom it mentions looks at; nil for another rule.
+    private func mentionView(_ rule: MessageRule, _ access: Access) throws -> MentionView? {
+        guard case .edit(let edit) = rule, edit.isAddressed else { return nil }
+        return try mentionView(of: edit.mentions ?? [], access)
+    }
+
+    private func mentionView(of users: [String], _ access: Access) throws -> MentionView {
+        let cid = access.log.cid
+        var present: Set<ID> = []
+        for user in users {
+            if try rows.members.member(cid, user)?.isMember == true { present.insert(user.id) }
+        }
+        let admins = try rows.members.admins(cid)
+        return MentionView(
+            isAdmin: access.user.map { user in admins.contains { $0.isSameID(user) } } ?? true,
+            hasAdmins: !admins.isEmpty, present: present)
+    }
+
     /// What the rule of a reaction looks at; nil for another rule.
     private func reactions(
         to message: EncodedMessage, _ rule: MessageRule, _ access: Access
@@ -204,7 +239,7 @@ extension MessageLog {
     /// - Parameter contentRev: of the value; nil: its own rev, if anybody ever reacted.
     private func replace(
         _ stored: EncodedMessage, in log: inout LogRow, by value: Message, contentRev: Int?
-    ) throws(CacheError) -> EncodedMessage {
+    ) throws -> EncodedMessage {
         known.forget(log.id)
         try writes.fold(&log)
         log.touched = try touch()
@@ -214,10 +249,15 @@ extension MessageLog {
             id: stored.id, conversation: log.id, seq: stored.seq, rev: rev, author: stored.author,
             body: value.body, attachment: value.attachment, metadata: value.metadata,
             createdAt: stored.createdAt, editedAt: value.editedAt, deleted: value.isDeleted,
+            replyTo: value.replyTo, mentions: value.mentions, mentionAll: value.mentionAll,
             reactions: value.reactions,
             contentRev: contentRev ?? stored.contentRev.map { _ in rev },
             unknown: value.unknown)
         try writes.update(message, from: stored.rev, in: log)
+        let mentioned = Mentioned(users: value.mentions, all: value.mentionAll)
+        if contentRev == nil, try mentioned != stored.mentioned() {
+            try writes.mention(mentioned, by: message, in: log)
+        }
         if message.isDeleted {
             if stored.contentRev != nil {
                 try writes.dropReactions(to: message, in: log)

@@ -157,7 +157,7 @@ extension MessageLog {
             MemberRow(
                 user: participant.user, isAdmin: false, name: participant.name,
                 metadata: participant.metadata, unknown: participant.unknown, createdAt: at,
-                updatedAt: at),
+                updatedAt: at, joinedSeq: log.head.seq),
             log)
     }
 }

@@ -1,6 +1,7 @@
 import Chat
 import Crypto
 import Ports
+import Rules
 import Wire
 
 /// Answers questions about history: each but the lists is one script, and so a read of one moment.
@@ -65,6 +66,7 @@ final class RedisHistory: Sendable {
             ownReactions(in: id, after: after, before: before, of: user) {
                 answer($0.map { .ownReactions($0) })
             }
+        case .mentions: answer(.failure(.notEnabled))
         case .provided(let head, let query): ask(query, token, having: head)
         }
     }
@@ -229,7 +231,8 @@ extension HistoryQuery {
         switch self {
         case .conversation(let id, _), .message(let id, _), .page(let id, _),
             .changes(let id, _, _, _, _), .participants(let id, _, _),
-            .reactions(let id, _, _, _), .ownReactions(let id, _, _, _):
+            .reactions(let id, _, _, _), .ownReactions(let id, _, _, _),
+            .mentions(let id, _, _, _):
             [.conversation(id.id)]
         case .conversations(let user, _, _), .conversationsSince(let user, _, _),
             .listed(let user):
