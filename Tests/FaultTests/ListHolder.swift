@@ -32,11 +32,31 @@ final class ListHolder {
         try subscribe()
     }
 
-    /// Comes back, perhaps to another gateway.
+    /// One for each user, at an origin that may refuse for a moment.
+    static func each(_ users: [String], at gateway: GatewayProcess) throws -> [ListHolder] {
+        try users.map { user in try insist { try ListHolder(gateway, user) } }
+    }
+
+    /// Comes back, perhaps to another gateway, as soon as it is answered.
     func comeBack(to gateway: GatewayProcess) throws {
-        try client.reopen(port: gateway.port)
-        try client.connect(user: client.user)
-        try subscribe()
+        try Self.insist {
+            do {
+                try client.reopen(port: gateway.port)
+                try client.connect(user: client.user)
+                try subscribe()
+            } catch let error as ChatTestClient.RequestFailed {
+                client.disconnect()
+                throw error
+            }
+        }
+    }
+
+    private static func insist<Answer>(_ call: () throws -> Answer) throws -> Answer {
+        try ServerAPI.insist {
+            do { return try call() } catch let error as ChatTestClient.RequestFailed {
+                throw TestFailure("\(error)")
+            }
+        }
     }
 
     private func subscribe() throws {
