@@ -103,7 +103,7 @@ struct ClientLink: Sendable {
     }
 
     /// The socket is open.
-    mutating func opened(_ effects: inout SessionEffects) {
+    mutating func opened(as presence: ConnectionPresence, _ effects: inout SessionEffects) {
         guard state == .connecting, let credentials else { return }
         var params = RequestParams()
         switch credentials {
@@ -112,6 +112,7 @@ struct ClientLink: Sendable {
         }
         params.set("client", options.client)
         if options.countsUnread { params.set("unread", true) }
+        if presence != .present { params.set("presence", presence.rawValue) }
         effects.send("connect", params, .connect)
     }
 

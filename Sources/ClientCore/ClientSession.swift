@@ -21,6 +21,8 @@ package struct ClientSession: Sendable {
         package var retained = 2_000
         /// Whether the gateway is asked how much is unread in all conversations.
         package var countsUnread = false
+        /// How the user is there by this client, until it says otherwise.
+        package var presence = ConnectionPresence.present
         /// From 0 up to, not including, 1.
         package var random: @Sendable () -> Double
 
@@ -55,6 +57,8 @@ package struct ClientSession: Sendable {
         case settled(draft: String, Result<Message, ClientError>)
         /// How much is unread in all conversations is another.
         case unread(UnreadSum)
+        /// Those who are watched are others, or otherwise there.
+        case presence(PresenceList)
         /// The gateway named a user, and none or another was known before: what is stored of
         /// another is not for this one.
         case belongs(to: String)
@@ -74,12 +78,14 @@ package struct ClientSession: Sendable {
     private(set) var link: ClientLink
     var conversations: [ID: ConversationState] = [:]
     var listing: ListSubscription
+    var presences: PresenceSubscription
     var effects = SessionEffects()
 
     package init(_ options: Options) {
         self.options = options
         link = ClientLink(options)
         listing = ListSubscription(options)
+        presences = PresenceSubscription(options.presence)
     }
 
     /// What is to be done now.
@@ -109,7 +115,7 @@ package struct ClientSession: Sendable {
     }
 
     /// The socket is open.
-    package mutating func opened(_ now: Instant) { link.opened(&effects) }
+    package mutating func opened(_ now: Instant) { link.opened(as: presences.own, &effects) }
 
     /// The socket is gone.
     package mutating func closed(code: UInt16?, _ now: Instant) {
@@ -122,13 +128,16 @@ package struct ClientSession: Sendable {
         case .began(let user, let upstream):
             if let owner, !owner.isSameID(user) {
                 unread = nil
+                presences.forget()
                 forgetAll()
             }
             if owner.map({ !$0.isSameID(user) }) ?? true { effects.act(.belongs(to: user)) }
             (owner, self.user) = (user, user)
             self.upstream = upstream
             resumeAll(now)
+            presences.say(&effects)
         case .ended:
+            presences.setOpen(true, &effects)
             if var unread {
                 unread.isOpen = true
                 tellUnread(unread)
@@ -156,6 +165,7 @@ package struct ClientSession: Sendable {
             case .watch: listing.subscribe(&effects)
             case .walk: listing.loadMore(&effects)
             case .recount: listing.recount(&effects)
+            case .presence: presences.say(&effects)
             case .patience: effects.askOn()
             case .subscribe(let id): subscribe(id)
             case .outbox(let id): sendNext(id)
@@ -177,6 +187,26 @@ package struct ClientSession: Sendable {
         if let refusal = effects.send(method, params, .request(number)) {
             effects.act(.answer(number, isCached: false, .failure(.refused(refusal))))
         }
+    }
+
+    // MARK: Who is there
+
+    /// Those whom this client watches, as far as it was told.
+    package var presence: PresenceList { presences.list }
+
+    /// Says how the user is there by this client, now and in each further session.
+    package mutating func setPresence(_ presence: ConnectionPresence) {
+        guard presences.own != presence else { return }
+        presences.own = presence
+        guard state.isLive else { return }
+        var params = RequestParams()
+        params.set("state", presence.rawValue)
+        effects.send("setPresence", params, .nothing)
+    }
+
+    /// Watches these users, now and in each further session, in place of those before.
+    package mutating func watchPresence(_ watch: [PresenceWatch]) {
+        presences.set(watch, &effects)
     }
 
     // MARK: Frames
@@ -228,6 +258,7 @@ package struct ClientSession: Sendable {
         case .change(let id): try changed(id, result, now)
         case .read(let id, let seq): try readTold(id, seq, result, now)
         case .epoch(let id): try epochTold(id, result)
+        case .presence(let call): try presences.answered(call, result, now, &effects)
         case .watch: try listing.subscribed(result, now, &effects)
         case .walk: try listing.walked(result, now, &effects)
         case .recount(let id): try listing.recounted(id, result, &effects)
@@ -251,6 +282,7 @@ package struct ClientSession: Sendable {
         case .typing(let conversation, let user, let state):
             take(state, of: user, in: conversation.id, now)
         case .unread(let total): tellUnread(total)
+        case .presence(let changes): presences.take(changes, &effects)
         case .upstream(let state): upstreamChanged(state)
         case .goaway(let milliseconds): link.leave(in: milliseconds, now, &effects)
         case .nothing: break
@@ -288,6 +320,7 @@ package struct ClientSession: Sendable {
     private mutating func upstreamChanged(_ state: UpstreamState) {
         upstream = state
         listing.setOpen(state != .online, &effects)
+        presences.setOpen(state != .online, &effects)
         for id in conversations.keys.sorted(by: { $0.text < $1.text }) {
             guard let conversation = conversations[id], conversation.phase == .live else {
                 continue

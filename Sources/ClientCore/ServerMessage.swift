@@ -38,6 +38,7 @@ enum ServerEvent {
     case upstream(UpstreamState)
     case typing(conversation: String, user: String, TypingState)
     case unread(UnreadSum)
+    case presence([UserPresence])
     case goaway(reconnectIn: Int)
     /// A ping, or an event that this client does not know: it shows that the gateway is there.
     case nothing
@@ -69,6 +70,7 @@ enum ServerEvent {
                 TypingState(rawValue: try frame.text("state")) ?? .finished)
         case "unread":
             self = .unread(try UnreadSum(frame, isOpen: frame["open"]?.bool ?? false))
+        case "presence": self = .presence(try frame.users("changes"))
         case "goaway": self = .goaway(reconnectIn: try frame.integer("reconnectIn"))
         default: self = .nothing
         }

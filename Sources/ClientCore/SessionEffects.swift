@@ -7,7 +7,7 @@ import Wire
 struct SessionEffects: Sendable {
     /// What waits for a moment.
     enum Alarm: Hashable {
-        case step, silence, refresh, slot, watch, walk, recount, patience
+        case step, silence, refresh, slot, watch, walk, recount, presence, patience
         case subscribe(ID)
         case outbox(ID)
         case changes(ID)
@@ -28,6 +28,7 @@ struct SessionEffects: Sendable {
         case watch
         case walk
         case recount(String)
+        case presence(Int)
         case request(Int)
         case nothing
     }

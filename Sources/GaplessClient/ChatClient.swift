@@ -56,6 +56,8 @@ public final class ChatClient: Sendable {
         /// Whether the gateway is asked how much is unread in all conversations: see
         /// `unreadTotals`.
         public var countsUnread = false
+        /// How the user is there by this client when it connects: see `setPresence`.
+        public var presence = ConnectionPresence.present
 
         /// The defaults.
         public init() {}
@@ -85,6 +87,7 @@ public final class ChatClient: Sendable {
         session.client = options.name
         session.retained = options.retainedMessages
         session.countsUnread = options.countsUnread
+        session.presence = options.presence
         do {
             let store = try ClientStore(path: options.store)
             runner = Runner(

@@ -18,6 +18,7 @@ struct Listeners {
     private var lists: [Int: UpdateQueue<ConversationsUpdate>] = [:]
     private var states: [Int: UpdateQueue<ConnectionState>] = [:]
     private var totals: [Int: UpdateQueue<UnreadSum>] = [:]
+    private var presences: [Int: UpdateQueue<PresenceList>] = [:]
 
     // MARK: Conversations
 
@@ -99,12 +100,18 @@ struct Listeners {
         totals[number] = queue
     }
 
+    mutating func add(_ queue: UpdateQueue<PresenceList>, _ number: Int) {
+        presences[number] = queue
+    }
+
+    mutating func removePresence(_ number: Int) { presences[number] = nil }
     mutating func removeState(_ number: Int) { states[number] = nil }
     mutating func removeTotal(_ number: Int) { totals[number] = nil }
 
     func tell(_ update: ConversationsUpdate) { for queue in lists.values { queue.push(update) } }
     func tell(_ state: ConnectionState) { for queue in states.values { queue.push(state) } }
     func tell(_ total: UnreadSum) { for queue in totals.values { queue.push(total) } }
+    func tell(_ list: PresenceList) { for queue in presences.values { queue.push(list) } }
 
     // MARK: All
 
@@ -113,6 +120,7 @@ struct Listeners {
         for queue in lists.values { queue.end() }
         for queue in states.values { queue.end() }
         for queue in totals.values { queue.end() }
+        for queue in presences.values { queue.end() }
         self = Listeners()
     }
 }

@@ -117,6 +117,7 @@ final class Runner: @unchecked Sendable {
         case .save(let conversation): unsaved.insert(conversation.id)
         case .saveList: isListUnsaved = true
         case .unread(let total): listeners.tell(total)
+        case .presence(let list): listeners.tell(list)
         case .settled(let draft, let result): deliveries.settle(draft, result)
         case .belongs(let user): belongs(to: user)
         }
@@ -235,6 +236,15 @@ final class Runner: @unchecked Sendable {
     }
 
     func endListeningToUnread(_ number: Int) { listeners.removeTotal(number) }
+
+    func listenToPresence(_ queue: UpdateQueue<PresenceList>) -> Int {
+        let number = takeNumber()
+        listeners.add(queue, number)
+        queue.fill([session.presence])
+        return number
+    }
+
+    func endListeningToPresence(_ number: Int) { listeners.removePresence(number) }
 
     // MARK: Deliveries
 

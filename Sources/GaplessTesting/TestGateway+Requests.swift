@@ -12,9 +12,18 @@ extension TestGateway {
         case "connect":
             let user = params["user"]?.string ?? "token"
             sessions[at].user = user
+            sessions[at].presence =
+                params["presence"]?.string.flatMap(ConnectionPresence.init) ?? .present
+            tellPresence(of: user)
             return .result(
                 #"{"user":\#(user.quoted),"pingInterval":25,"upstream":{"state":"online"}}"#)
         case "refresh", "typing": return .result("{}")
+        case "setPresence":
+            sessions[at].presence =
+                params["state"]?.string.flatMap(ConnectionPresence.init) ?? .present
+            tellPresence(of: request.user)
+            return .result("{}")
+        case "watchPresence": return watched(request, at)
         case "subscribeConversations", "fetchConversations", "unsubscribeConversations":
             return list(request, at)
         case "createConversation":

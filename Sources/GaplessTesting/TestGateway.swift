@@ -45,6 +45,9 @@ public final class TestGateway: @unchecked Sendable {
         var user = ""
         var subscriptions: Set<String> = []
         var watchesList = false
+        /// How the user is there by it, and whom it watches.
+        var presence = ConnectionPresence.present
+        var watched: [PresenceWatch] = []
     }
 
     private final class End: MemoryPeer {
@@ -62,6 +65,8 @@ public final class TestGateway: @unchecked Sendable {
     /// What clients are connected by, and its time.
     public let network: MemoryNetwork
     var logs: [String: TestLog] = [:]
+    /// Since when users are as they are; who is not in it was never there.
+    var presences: [String: UserPresence] = [:]
     var sessions: [Session] = []
     private var answers: [String: @Sendable (Request) -> Answer?] = [:]
     private var asked: [Request] = []
@@ -324,7 +329,11 @@ public final class TestGateway: @unchecked Sendable {
         return true
     }
 
-    private func closed(_ link: MemoryLink) { sessions.removeAll { $0.link === link } }
+    private func closed(_ link: MemoryLink) {
+        let user = sessions.first { $0.link === link }?.user
+        sessions.removeAll { $0.link === link }
+        if let user { tellPresence(of: user) }
+    }
 
     private func received(_ text: [UInt8], _ link: MemoryLink) {
         guard let at = sessions.firstIndex(where: { $0.link === link }),

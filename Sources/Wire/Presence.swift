@@ -1,7 +1,7 @@
 import Chat
 import JSON
 
-/// How a user is there by one connection: `protocol.md` 2, Presence.
+/// How a user is there by one connection: `protocol.md` 2, Who is there.
 public enum ConnectionPresence: String, Sendable, Hashable, CaseIterable {
     case present, away
     /// As if the connection had ended.

@@ -223,7 +223,8 @@ final class SessionWorld {
                     if let connection = person.connection { engine.closed(connection.session) }
                     person.connection = nil
                 case .tell(let conversation, let update): person.take(update, of: conversation)
-                case .answer, .tellList, .state, .save, .saveList, .belongs, .unread, .settled:
+                case .answer, .tellList, .state, .save, .saveList, .belongs, .unread, .presence,
+                    .settled:
                     break
                 }
             }

@@ -215,6 +215,41 @@ import Testing
         }
     }
 
+    @Test func whoIsThereIsWatchedAgainInEachSession() async throws {
+        let client = try gateway.client("alice")
+        await gateway.connected(client)
+        client.watchPresence([PresenceWatch(conversation: "ops")])
+        func next(_ isMeant: (PresenceList) -> Bool) async throws -> PresenceList {
+            for await list in client.presences() where isMeant(list) { return list }
+            throw CancellationError()
+        }
+        func state(_ user: String, _ list: PresenceList) -> PresenceState? {
+            list.users.first { $0.user == user }?.state
+        }
+        let first = try await next { state("alice", $0) == .present }
+        #expect(!first.isOpen && state("bob", first) == .absent)
+        let bob = try gateway.client("bob")
+        await gateway.connected(bob)
+        let came = try await next { state("bob", $0) == .present }
+        #expect(came.users.first { $0.user == "bob" }?.since != nil)
+        bob.setPresence(.away)
+        _ = try await next { state("bob", $0) == .away }
+        // After an outage the watch is said again, and how the user is there.
+        client.setPresence(.away)
+        _ = try await next { state("alice", $0) == .away }
+        gateway.cut()
+        _ = try await next { $0.isOpen }
+        for client in [client, bob] { client.wake() }
+        _ = try await next {
+            !$0.isOpen && state("alice", $0) == .away && state("bob", $0) == .away
+        }
+        #expect(gateway.requests("watchPresence").count == 2)
+        gateway.answer("watchPresence") { _ in .refusal(.clientsPresenceOff) }
+        client.watchPresence([])
+        let refused = try await next { $0.refusal != nil }
+        #expect(refused.refusal?.reason == .clientsPresenceOff && refused.users.isEmpty)
+    }
+
     @Test func twoListsAreOneSubscriptionWhichTheLastOneEnds() async throws {
         let client = try gateway.client("alice")
         await gateway.connected(client)

@@ -190,7 +190,8 @@ class ModelClient: FeedLink {
         case .write(let text): if isUp { try? gateway.receive(text) }
         case .disconnect: gateway.disconnect()
         case .tell(_, let update): for listener in listeners { listener.push(update) }
-        case .answer, .tellList, .state, .save, .saveList, .belongs, .unread, .settled: break
+        case .answer, .tellList, .state, .save, .saveList, .belongs, .unread, .presence, .settled:
+            break
         }
     }
 

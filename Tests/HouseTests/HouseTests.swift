@@ -58,7 +58,7 @@ import Testing
                 $0.path.hasPrefix("Sources/Ports/") || $0.path.hasPrefix("Sources/Wire/")
                     || $0.path == "Sources/Upstream/Upstream.swift"
             })
-        #expect(enums["Request"]?.count == 28 && enums["FeedEvent"]?.contains("typing") == true)
+        #expect(enums["Request"]?.count == 30 && enums["FeedEvent"]?.contains("typing") == true)
         expectNone(
             Repository.sources.filter { !$0.path.hasPrefix("Sources/Measuring/") }
                 .flatMap { SwitchRules.defaults($0, enums) })

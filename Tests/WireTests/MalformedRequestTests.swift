@@ -173,6 +173,13 @@ import Wire
         Row("typing", #"{"conversation":"c"}"#, "state"),
         Row("typing", #"{"conversation":"c","state":"xyzzy-secret"}"#, "state"),
         Row("typing", #"{"conversation":"c","state":true}"#, "state"),
+        Row("setPresence", #"{"state":"xyzzy-secret"}"#, "state"),
+        Row("setPresence", #"{"state":true}"#, "state"),
+        Row("watchPresence", "{}", "watch"),
+        Row("watchPresence", #"{"watch":"xyzzy-secret"}"#, "watch"),
+        Row("watchPresence", #"{"watch":["xyzzy-secret"]}"#, "watch[0]"),
+        Row("watchPresence", #"{"watch":[{"users":[]}]}"#, "watch[0].conversation"),
+        Row("watchPresence", #"{"watch":[{"conversation":"c","users":[7]}]}"#, "watch[0].users[0]"),
     ]
 
     private static func names(_ count: Int) -> String {

@@ -16,13 +16,14 @@ import Wire
         #expect((request.row.have != nil) == method.sampleParams.contains("have"))
         let isAboutOne =
             method.sampleParams.contains(#""conversation":"c1""#) && method != .createConversation
+            && method != .watchPresence
         #expect(request.row.conversation == (isAboutOne ? "c1" : nil))
     }
 
     @Test(arguments: Method.allCases) func whatIsMissingIsRefused(_ method: Method) {
         let needed =
             method.sampleParams.contains("conversation") || method == .refresh
-            || method == .createConversation
+            || method == .createConversation || method == .setPresence
         guard case .failure(let error) = decode(method.rawValue, "{}") else {
             #expect(!needed)
             return

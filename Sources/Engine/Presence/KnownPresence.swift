@@ -10,7 +10,8 @@ import Wire
 /// which a state ends by itself, and a lease that lapsed or is held again only cause a reading.
 struct KnownPresence {
     private struct User {
-        var watchers = 0
+        /// Connections that watch the user, and by how many of their watches.
+        var watchers: [SessionID: Int] = [:]
         /// As of the last reading; nil before the first.
         var shown: UserPresence?
         /// Gateways where the user is, as far as none said that it ended.
@@ -40,18 +41,20 @@ struct KnownPresence {
 
     // MARK: - Who is watched
 
-    mutating func watch(_ user: ID) {
-        users[user, default: User()].watchers += 1
+    /// The connections that watch the user.
+    func watchers(of user: ID) -> some Sequence<SessionID> {
+        (users[user]?.watchers ?? [:]).keys
+    }
+
+    mutating func watch(_ user: ID, by session: SessionID) {
+        users[user, default: User()].watchers[session, default: 0] += 1
         if users[user]?.shown == nil { ask(user) }
     }
 
-    mutating func unwatch(_ user: ID) {
-        guard var known = users[user] else { return }
-        known.watchers -= 1
-        guard known.watchers == 0 else {
-            users[user] = known
-            return
-        }
+    mutating func unwatch(_ user: ID, by session: SessionID) {
+        guard let known = users[user], let count = known.watchers[session] else { return }
+        users[user]?.watchers[session] = count > 1 ? count - 1 : nil
+        guard users[user]?.watchers.isEmpty == true else { return }
         users[user] = nil
         ends[user] = nil
         for gateway in known.gateways { leave(gateway, user) }

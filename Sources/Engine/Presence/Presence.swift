@@ -17,7 +17,9 @@ final class Presence {
     /// What a connection watched before the call under way: it is known until that is answered.
     private var replaced: [SessionID: PresenceWatching] = [:]
     /// Calls that wait for who takes part, or for readings; those of one connection in order.
-    private var waiting: [Call] = []
+    private var waiting: [SessionID: [Call]] = [:]
+    /// Calls that are to begin in this moment.
+    private var beginning: [Call] = []
     /// The call of the origin under way.
     private var underWay: (call: PresenceCall, sentAt: Timestamp)?
     /// After a failure, or a reading that no client waits for, the next call waits until then.
@@ -53,9 +55,7 @@ final class Presence {
     /// The session ends.
     func end(_ session: Session) {
         if session.user != nil { move(session, from: session.presence, to: nil) }
-        guard watchings[session.id] != nil || waiting.contains(where: { $0.session == session.id })
-        else { return }
-        waiting.removeAll { $0.session == session.id }
+        waiting[session.id] = nil
         stopWatching(session.id)
     }
 
@@ -96,10 +96,12 @@ final class Presence {
         guard max(conversations.count, named) <= connections.limits.presentUsers else {
             return connections.fail(call, tooMany)
         }
-        let isFirst = !waiting.contains { $0.session == call.session }
-        waiting.append(call)
-        if isFirst { begin(call) }
+        waiting[call.session, default: []].append(call)
+        if isFirst(call) { begin(call) }
     }
+
+    /// Whether it is the call of its connection that is under way.
+    private func isFirst(_ call: Call) -> Bool { waiting[call.session]?.first?.id == call.id }
 
     private var tooMany: RequestError {
         RequestError(
@@ -108,13 +110,23 @@ final class Presence {
                 + " watched by a connection (limits.presence)")
     }
 
-    /// The call is the first of its connection.
+    /// The call is the first of its connection. Calls that are answered at once begin the next ones
+    /// in a loop: a connection may have thousands.
     private func begin(_ call: Call) {
+        beginning.append(call)
+        guard beginning.count == 1 else { return }
+        while let next = beginning.first {
+            start(next)
+            beginning.removeFirst()
+        }
+    }
+
+    private func start(_ call: Call) {
         guard case .watchPresence(let conversations) = call.request else { return }
         replaced[call.session] = watchings.removeValue(forKey: call.session)
         watchings[call.session] = PresenceWatching(conversations, at: now)
         for conversation in conversations {
-            rooms.hold(conversation.conversation.id)
+            rooms.hold(conversation.conversation.id, by: call.session)
             rooms.check(conversation.conversation.id)
         }
         if !isLinked || !isReachable || options == nil { return conclude(call, isOpen: true) }
@@ -123,55 +135,65 @@ final class Presence {
     }
 
     private func stopWatching(_ session: SessionID) {
-        release(replaced.removeValue(forKey: session))
-        release(watchings.removeValue(forKey: session))
+        release(replaced.removeValue(forKey: session), of: session)
+        release(watchings.removeValue(forKey: session), of: session)
         due.remove(session)
     }
 
-    private func release(_ watching: PresenceWatching?) {
+    private func release(_ watching: PresenceWatching?, of session: SessionID) {
         guard let watching else { return }
-        for user in watching.visible { known.unwatch(user) }
-        for conversation in watching.conversations { rooms.release(conversation.conversation.id) }
+        for user in watching.visible { known.unwatch(user, by: session) }
+        for conversation in watching.conversations {
+            rooms.release(conversation.conversation.id, by: session)
+        }
     }
 
     /// Answers the call if all that it waits for is there.
     private func proceed(_ call: Call) {
-        guard let watching = watchings[call.session], !watching.isAnswered,
-            watching.conversations.allSatisfy({ rooms.isCurrent($0.conversation.id) }),
-            let scope = adopt(call.session)
-        else { return }
-        guard scope.users.count <= connections.limits.presentUsers else {
-            stopWatching(call.session)
-            connections.fail(call, tooMany)
-            return done(call)
+        guard isFirst(call), let watching = watchings[call.session], !watching.isAnswered else {
+            return
         }
-        if scope.visible.allSatisfy({ known.shown($0) != nil }) { conclude(call, isOpen: false) }
+        if !watching.isScoped {
+            let rooms = watching.conversations.map(\.conversation.id)
+            guard rooms.allSatisfy(self.rooms.isCurrent) else { return }
+            guard adopt(call.session) else { return refuse(call) }
+        }
+        let visible = watchings[call.session]?.visible ?? []
+        if visible.allSatisfy({ known.shown($0) != nil }) { conclude(call, isOpen: false) }
     }
 
-    /// Applies who takes part now to what the connection watches. Users beyond the limit are left
-    /// out, unless the call is still to be answered.
-    private func adopt(_ id: SessionID) -> PresenceWatching.Scope? {
+    /// The call names too many; nobody is watched from here on.
+    private func refuse(_ call: Call) {
+        stopWatching(call.session)
+        connections.fail(call, tooMany)
+        done(call)
+    }
+
+    /// Applies who takes part now to what the connection watches. Beyond the limit newcomers are
+    /// left out.
+    /// - Returns: false if the call is still to be answered, and names too many.
+    private func adopt(_ id: SessionID) -> Bool {
         guard let caller = connections[id]?.user?.id, var watching = watchings[id] else {
-            return nil
+            return true
         }
         var scope = watching.scope(of: caller, rooms)
         let limit = connections.limits.presentUsers
         if scope.users.count > limit {
-            guard watching.isAnswered else { return scope }
+            guard watching.isAnswered else { return false }
             scope.users.removeLast(scope.users.count - limit)
             scope.visible.formIntersection(scope.users)
         }
         let (begun, ended) = watching.adopt(scope)
         watchings[id] = watching
-        for user in begun { known.watch(user) }
-        for user in ended { known.unwatch(user) }
+        for user in begun { known.watch(user, by: id) }
+        for user in ended { known.unwatch(user, by: id) }
         if watching.isAnswered { due.insert(id) }
-        return scope
+        return true
     }
 
     /// Answers the call with what is known.
     private func conclude(_ call: Call, isOpen: Bool) {
-        if isOpen { _ = adopt(call.session) }
+        if isOpen, !adopt(call.session) { return refuse(call) }
         if let answer = watchings[call.session]?.answer(known, at: now) {
             connections.reply(call, size: 64 + 96 * answer.count, people: answer.count) {
                 $0.beginObject()
@@ -187,15 +209,16 @@ final class Presence {
 
     /// The call was answered: the next of its connection goes on.
     private func done(_ call: Call) {
-        release(replaced.removeValue(forKey: call.session))
-        waiting.removeAll { $0.session == call.session && $0.id == call.id }
-        if let next = waiting.first(where: { $0.session == call.session }) { begin(next) }
+        release(replaced.removeValue(forKey: call.session), of: call.session)
+        guard isFirst(call) else { return }
+        waiting[call.session]?.removeFirst()
+        if let next = waiting[call.session]?.first { return begin(next) }
+        waiting[call.session] = nil
     }
 
-    /// The first waiting call of each connection.
+    /// The calls under way, one of each connection.
     private var first: [Call] {
-        var seen: Set<SessionID> = []
-        return waiting.filter { seen.insert($0.session).inserted }
+        waiting.sorted { $0.key < $1.key }.compactMap(\.value.first)
     }
 
     /// The origin is away, or can't answer: calls are answered with what is known.
@@ -216,6 +239,11 @@ final class Presence {
 
     private func askRooms() {
         for conversation in rooms.take() {
+            // The log in the gateway's own file is followed whole: what is in memory is so.
+            if !sync.mirrors, let state = sync.streams[conversation]?.state {
+                take(state.members, of: conversation)
+                continue
+            }
             let query = HistoryQuery.participants(
                 conversation: conversation.text, ParticipantsRequest())
             let token = sync.questions.number(for: .room(conversation))
@@ -231,17 +259,21 @@ final class Presence {
         case .failure(let error) where error.code == .notFound: members = []
         case .success, .failure: break
         }
+        take(members, of: conversation)
+    }
+
+    /// - Parameter members: nil if they could not be had.
+    private func take(_ members: Set<ID>?, of conversation: ID) {
         rooms.answered(conversation, members, at: now)
-        for id in watchings.keys.sorted() {
-            guard let watching = watchings[id], watching.isAnswered,
+        for id in rooms.holders(of: conversation) {
+            if watchings[id]?.isScoped == true, !adopt(id) {
+                // It is answered with too many below.
+                watchings[id]?.unscope()
+            }
+            guard let call = waiting[id]?.first, let watching = watchings[id],
                 watching.conversations.contains(where: { $0.conversation.id == conversation })
             else { continue }
-            _ = adopt(id)
-        }
-        for call in first {
-            guard case .watchPresence(let conversations) = call.request else { continue }
-            let concerns = conversations.contains { $0.conversation.id == conversation }
-            if concerns, members == nil { conclude(call, isOpen: true) } else { proceed(call) }
+            if members == nil { conclude(call, isOpen: true) } else { proceed(call) }
         }
     }
 
@@ -277,17 +309,20 @@ final class Presence {
         case .success(let reading):
             isReachable = true
             own.answered(reading, renewal: call.renewal, sentAt: sentAt)
-            let changed = known.took(reading, call.reads, options.rule, at: now)
-            note(changed)
-            for call in first { proceed(call) }
+            note(known.took(reading, call.reads, options.rule, at: now))
+            let watchers = call.reads.flatMap { known.watchers(of: $0.id) }
+            for id in Set(watchers).sorted() {
+                if let call = waiting[id]?.first { proceed(call) }
+            }
         }
     }
 
     private func note(_ changed: [ID]) {
-        guard !changed.isEmpty else { return }
-        for id in watchings.keys {
-            for user in changed { watchings[id]?.note(user) }
-            due.insert(id)
+        for user in changed {
+            for id in known.watchers(of: user) {
+                watchings[id]?.note(user)
+                due.insert(id)
+            }
         }
     }
 

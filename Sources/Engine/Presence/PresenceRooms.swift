@@ -7,8 +7,8 @@ struct PresenceRooms {
     struct Room {
         /// Nil before the first answer.
         var members: Set<ID>?
-        /// Connections that watch it, and calls that wait for it.
-        fileprivate var holders = 0
+        /// Connections that watch it, and by how many of their watches.
+        fileprivate var holders: [SessionID: Int] = [:]
         fileprivate var checkedAt: Timestamp?
         /// Whether it is being asked, and whether that answer may be outdated.
         fileprivate var isAsked = false
@@ -25,11 +25,19 @@ struct PresenceRooms {
 
     subscript(_ conversation: ID) -> Room? { rooms[conversation] }
 
-    mutating func hold(_ conversation: ID) { rooms[conversation, default: Room()].holders += 1 }
+    /// The connections that watch it, in order.
+    func holders(of conversation: ID) -> [SessionID] {
+        (rooms[conversation]?.holders ?? [:]).keys.sorted()
+    }
 
-    mutating func release(_ conversation: ID) {
-        rooms[conversation]?.holders -= 1
-        if rooms[conversation]?.holders == 0 { rooms[conversation] = nil }
+    mutating func hold(_ conversation: ID, by session: SessionID) {
+        rooms[conversation, default: Room()].holders[session, default: 0] += 1
+    }
+
+    mutating func release(_ conversation: ID, by session: SessionID) {
+        guard let count = rooms[conversation]?.holders[session] else { return }
+        rooms[conversation]?.holders[session] = count > 1 ? count - 1 : nil
+        if rooms[conversation]?.holders.isEmpty == true { rooms[conversation] = nil }
     }
 
     /// Whether it has been answered since it was last asked.

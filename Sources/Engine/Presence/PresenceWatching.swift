@@ -15,6 +15,8 @@ struct PresenceWatching {
     private var pending: Set<ID> = []
     /// When the next event may be sent.
     private var nextAt: Timestamp
+    /// Whether it is known who takes part.
+    private(set) var isScoped = false
     /// Whether the call was answered.
     private(set) var isAnswered = false
 
@@ -58,6 +60,7 @@ struct PresenceWatching {
     mutating func adopt(_ scope: Scope) -> (begun: [ID], ended: [ID]) {
         let begun = scope.users.filter { scope.visible.contains($0) && !visible.contains($0) }
         let ended = users.filter { visible.contains($0) && !scope.visible.contains($0) }
+        isScoped = true
         pending.formUnion(unsure.symmetricDifference(scope.unsure))
         users = scope.users
         visible = scope.visible
@@ -66,6 +69,9 @@ struct PresenceWatching {
         pending.formUnion(ended)
         return (begun, ended)
     }
+
+    /// Who takes part has changed: the call can't be answered yet.
+    mutating func unscope() { isScoped = false }
 
     /// How the user is shown to this connection; nil: it is not known yet.
     func shown(_ user: ID, _ known: KnownPresence) -> UserPresence? {

@@ -54,8 +54,8 @@ extension RequestDesk {
             guard admit(call, conversation) != nil else { return }
             questions.act(.publish(.typing(conversation: conversation, user: user, state, at: now)))
             reply(call) { $0.emptyObject() }
-        case .setPresence, .watchPresence:
-            emit(.presence(call))
+        case .setPresence(let state): emit(.setPresence(call, state))
+        case .watchPresence(let conversations): emit(.watchPresence(call, conversations))
         case .sendMessage(let conversation, var content):
             content.unknownFields = content.unknownFields.built
             let message = NewMessage(author: user, content: content, asksAdmin: asksAdmin)

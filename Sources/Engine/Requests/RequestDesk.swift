@@ -21,7 +21,8 @@ final class RequestDesk {
         /// An answer of the store that does not depend on a stream's position.
         case answer(Call, Answer)
         /// A call about who is there.
-        case presence(Call)
+        case setPresence(Call, ConnectionPresence)
+        case watchPresence(Call, [PresenceWatch])
     }
 
     let streams: StreamRegistry

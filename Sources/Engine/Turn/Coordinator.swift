@@ -60,15 +60,8 @@ final class Coordinator {
         switch step {
         case .call(let call, let user): listDesk.perform(call, user)
         case .answer(let call, let answer): listDesk.conclude(call, answer)
-        case .presence(let call): take(presenceCall: call)
-        }
-    }
-
-    private func take(presenceCall call: Call) {
-        switch call.request {
-        case .setPresence(let state): presence.set(call, state)
-        case .watchPresence(let conversations): presence.watch(call, conversations)
-        default: break
+        case .setPresence(let call, let state): presence.set(call, state)
+        case .watchPresence(let call, let conversations): presence.watch(call, conversations)
         }
     }
 

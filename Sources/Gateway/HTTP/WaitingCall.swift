@@ -111,16 +111,20 @@ struct WaitingCall {
     /// Answers who is there.
     func answered(_ result: Result<PresenceReading, RequestError>) {
         guard case .presence(let users, let rule) = kind else { return }
+        let shown: [UserPresence]
         switch result {
-        case .failure(let error): responder.respond(.error(error))
-        case .success(let reading):
-            var json = JSONWriter(capacity: 64 + 96 * users.count)
-            json.beginObject()
-            json.key("presence")
-            json.presence(users.map { rule.shown($0, reading) })
-            json.endObject()
-            responder.respond(.json(200, json.bytes))
+        // The schema of an earlier installation keeps nothing of it.
+        case .failure(let error) where error.reason == .notEnabled:
+            shown = users.map { UserPresence(user: $0, state: .unknown) }
+        case .failure(let error): return responder.respond(.error(error))
+        case .success(let reading): shown = users.map { rule.shown($0, reading) }
         }
+        var json = JSONWriter(capacity: 64 + 96 * users.count)
+        json.beginObject()
+        json.key("presence")
+        json.presence(shown)
+        json.endObject()
+        responder.respond(.json(200, json.bytes))
     }
 
     private static func body(_ answer: HistoryAnswer, to query: HistoryQuery) -> [UInt8] {

@@ -1,0 +1,138 @@
+import Chat
+import JSON
+import Wire
+
+/// Those whom a client watches, as they are as far as it was told.
+public struct PresenceList: Sendable, Hashable {
+    /// Each once, in the order of the gateway's answer; then those who came in since.
+    public var users: [UserPresence]
+    /// Whether it may be outdated: the client has no session, or the gateway's origin is away.
+    public var isOpen: Bool
+    /// Why the gateway refuses to let them be watched; nil while it does not.
+    public var refusal: RequestError?
+
+    /// A list as a test needs it.
+    public init(users: [UserPresence], isOpen: Bool = false, refusal: RequestError? = nil) {
+        self.users = users
+        self.isOpen = isOpen
+        self.refusal = refusal
+    }
+
+    /// Takes what was told of these users.
+    mutating func take(_ changes: [UserPresence]) {
+        for change in changes {
+            if let at = users.firstIndex(where: { $0.user.isSameID(change.user) }) {
+                users[at] = change
+            } else {
+                users.append(change)
+            }
+        }
+    }
+}
+
+/// How the user is there by this client, and whom it watches: both are said again in each session.
+struct PresenceSubscription: Sendable {
+    /// How the user is there by this client.
+    var own: ConnectionPresence
+    /// Whom it watches; nil if it never did.
+    private var watch: [PresenceWatch]?
+    /// As far as it was told.
+    private(set) var list = PresenceList(users: [], isOpen: true)
+    /// The number of the newest call: an answer to an older one counts no longer.
+    private var call = 0
+
+    init(_ own: ConnectionPresence) { self.own = own }
+
+    mutating func set(_ watch: [PresenceWatch], _ effects: inout SessionEffects) {
+        self.watch = watch
+        list.refusal = nil
+        say(&effects)
+    }
+
+    /// Says whom it watches, if there is a session.
+    mutating func say(_ effects: inout SessionEffects) {
+        effects.clear(.presence)
+        guard let watch, effects.isLive else { return }
+        call += 1
+        var params = RequestParams()
+        params.set("watch", watch)
+        if let refusal = effects.send("watchPresence", params, .presence(call)) {
+            refuse(refusal, &effects)
+        }
+    }
+
+    /// The gateway answered.
+    mutating func answered(
+        _ call: Int, _ result: Result<JSONObject, RequestError>, _ now: Instant,
+        _ effects: inout SessionEffects
+    ) throws(FrameError) {
+        guard call == self.call else { return }
+        switch result {
+        case .success(let answer):
+            list = PresenceList(
+                users: try answer.users("presence"), isOpen: answer["open"]?.bool ?? false)
+            effects.act(.presence(list))
+        case .failure(let error):
+            guard error.retry == .never else {
+                let wait = Int64(error.after ?? 1_000)
+                return effects.set(.presence, at: now.monotonic + wait)
+            }
+            refuse(error, &effects)
+        }
+    }
+
+    private mutating func refuse(_ error: RequestError, _ effects: inout SessionEffects) {
+        list = PresenceList(users: [], isOpen: true, refusal: error)
+        effects.act(.presence(list))
+    }
+
+    /// Users came, left, or are no longer known.
+    mutating func take(_ changes: [UserPresence], _ effects: inout SessionEffects) {
+        list.take(changes)
+        effects.act(.presence(list))
+    }
+
+    /// What is held may be outdated, or is so no longer.
+    mutating func setOpen(_ isOpen: Bool, _ effects: inout SessionEffects) {
+        guard watch != nil, list.refusal == nil, list.isOpen != isOpen else { return }
+        list.isOpen = isOpen
+        effects.act(.presence(list))
+    }
+
+    /// Somebody else is here: what is held is not theirs.
+    mutating func forget() {
+        watch = nil
+        list = PresenceList(users: [], isOpen: true)
+    }
+}
+
+extension JSONObject {
+    /// `[{user, state, since?}, …]`. A state that this client does not know is not known.
+    func users(_ name: String) throws(FrameError) -> [UserPresence] {
+        var users: [UserPresence] = []
+        for element in try elements(name) {
+            guard let object = element.object else { throw FrameError(name, accepted: "objects") }
+            users.append(
+                UserPresence(
+                    user: try object.text("user"),
+                    state: PresenceState(rawValue: try object.text("state")) ?? .unknown,
+                    since: object["since"]?.string.flatMap { Timestamp($0) }))
+        }
+        return users
+    }
+}
+
+extension RequestParams {
+    mutating func set(_ name: String, _ watch: [PresenceWatch]) {
+        var json = JSONWriter()
+        json.beginArray()
+        for entry in watch {
+            json.beginObject()
+            json.member("conversation", string: entry.conversation)
+            if let users = entry.users { json.member("users", strings: users) }
+            json.endObject()
+        }
+        json.endArray()
+        set(name, RawJSON(unchecked: json.bytes))
+    }
+}
