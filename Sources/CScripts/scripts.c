@@ -7,6 +7,9 @@ static const struct {
     const char *name;
     const char *text;
 } files[] = {
+    {"lua/addressing.lua", (const char[]) {
+#embed "lua/addressing.lua" suffix(, 0)
+    }},
     {"lua/adopt.lua", (const char[]) {
 #embed "lua/adopt.lua" suffix(, 0)
     }},
@@ -72,6 +75,9 @@ static const struct {
     }},
     {"lua/look.lua", (const char[]) {
 #embed "lua/look.lua" suffix(, 0)
+    }},
+    {"lua/mentions.lua", (const char[]) {
+#embed "lua/mentions.lua" suffix(, 0)
     }},
     {"lua/message.lua", (const char[]) {
 #embed "lua/message.lua" suffix(, 0)

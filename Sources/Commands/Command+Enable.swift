@@ -8,10 +8,10 @@ extension Command {
         name: "enable", summary: "allow what gateways of earlier versions would lose",
         operands: EnabledVersion.present,
         details: """
-            Gateways of several versions may share Redis or Postgres during an update. Reactions
-            are refused with forbidden until then: a gateway of an earlier version would lose them
-            when it edits a message. Run this once, when each gateway is of this version. It can't
-            be taken back. The embedded log needs it not.
+            Gateways of several versions may share Redis or Postgres during an update. Reactions,
+            replies and mentions are refused with forbidden until then: a gateway of an earlier
+            version would lose them when it edits a message. Run this once, when each gateway is of
+            this version. It can't be taken back. The embedded log needs it not.
             """,
         options: configurationOptions
     ) { arguments, console throws(CommandError) in

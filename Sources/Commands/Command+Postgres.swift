@@ -82,6 +82,7 @@ extension Command {
             "limits.admins": configuration.limits.log.admins,
             "limits.reaction_keys": configuration.limits.log.reactionKeys,
             "limits.reactions": configuration.limits.log.reactions,
+            "limits.mentions": configuration.limits.log.mentions,
             "retain_ids": Int(configuration.upstream.postgres.retainIds),
         ]
     }

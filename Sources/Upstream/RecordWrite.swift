@@ -93,7 +93,7 @@ struct RecordWrite: Sendable {
 
 extension StoredMember: MemberView {
     fileprivate var fields: [UInt8] {
-        Self.fields(name: name, metadata: metadata, unknown: unknown)
+        Self.fields(name: name, metadata: metadata, unknown: unknown, joinedSeq: joinedSeq)
     }
 }
 

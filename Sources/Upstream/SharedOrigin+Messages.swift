@@ -11,13 +11,14 @@ extension SharedOrigin {
     func change(
         _ id: String, of conversation: String, by rule: MessageRule, _ call: Call, tries: Int = 0
     ) {
-        look(id, in: conversation, for: rule.reacting, call) { [self] result in
+        look(id, in: conversation, for: rule, call) { [self] result in
             do throws(RequestError) {
                 let seen = try result.get()
                 let view = seen.map { seen in
                     MessageView(
                         seen.slot.encoded(conversation: conversation, seq: seen.seq),
                         isAdmin: seen.isAdmin, reactions: seen.reactions?.view,
+                        mentions: seen.mentions,
                         content: { seen.slot.content })
                 }
                 let decided = try rule.decide(on: view, by: call.user, within: limits)
@@ -41,10 +42,9 @@ extension SharedOrigin {
     /// one message at once, and each would find it changed.
     func react(_ reacting: Reacting, to id: String, of conversation: String, _ call: Call) {
         inTurn(conversation, call) { [self] queued, _ in
-            isEnabled { [self] result in
+            checkEnabled { [self] result in
                 switch result {
-                case .success(true): change(id, of: conversation, by: .react(reacting), queued)
-                case .success(false): finish(queued, .failure(.notEnabled))
+                case .success: change(id, of: conversation, by: .react(reacting), queued)
                 case .failure(let error): finish(queued, .failure(error))
                 }
             }
@@ -55,6 +55,12 @@ extension SharedOrigin {
 extension MessageRule {
     /// The reaction that it decides.
     var reacting: Reacting? { if case .react(let reacting) = self { reacting } else { nil } }
+
+    /// The users of whom an edit asks whether they take part; nil if it says nothing of mentions.
+    var mentioned: [String]? {
+        guard case .edit(let edit) = self, edit.isAddressed else { return nil }
+        return edit.mentions ?? []
+    }
 
     /// The outcome where nothing changes.
     fileprivate func outcome(
@@ -90,6 +96,8 @@ struct SeenMessage: Sendable {
     var slot: StoredMessage
     /// Who reacts to it, where a reaction is to be decided.
     var reactions: SeenReactions?
+    /// Who may be mentioned, where an edit asks.
+    var mentions: MentionView?
 }
 
 /// What is seen of the reactions to a message.
@@ -111,9 +119,10 @@ extension MessageChange {
 
     /// The content that it leaves, as it is stored; nil for a tombstone. Of a reaction, what the
     /// message shows of all of them.
-    var stored: [UInt8]? {
+    /// - Parameter isAddressed: whether to what it replies and whom it mentions is part of it.
+    func stored(addressed isAddressed: Bool) -> [UInt8]? {
         switch self {
-        case .edited(let content): StoredMessage.stored(content)
+        case .edited(let content): StoredMessage.stored(content, addressed: isAddressed)
         case .deleted: nil
         case .reacted(let reacted): StoredReactions.text(reacted.shown)
         }

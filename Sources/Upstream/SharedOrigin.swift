@@ -44,9 +44,9 @@ protocol SharedOrigin: EnablingOrigin {
 
     /// A message with the caller's role in the conversation, if the caller takes part; nil if there
     /// is no such message.
-    /// - Parameter reacting: the reaction that is to be decided, for whose rule it is looked up.
+    /// - Parameter rule: the rule that is to decide, for which it is looked up; nil: for none.
     func look(
-        _ id: String, in conversation: String, for reacting: Reacting?, _ call: Call,
+        _ id: String, in conversation: String, for rule: MessageRule?, _ call: Call,
         then: @escaping @Sendable (Result<SeenMessage?, RequestError>) -> Void)
 
     /// Whether the origin is shared with gateways of this version only, as somebody has said.
@@ -106,26 +106,41 @@ extension SharedOrigin {
     }
 
     private func askEnabled(_ query: HistoryQuery, token: UInt64) {
-        isEnabled { [self] result in
+        checkEnabled { [self] result in
             switch result {
-            case .success(true): ask(query, token: token)
-            case .success(false):
-                outlet.deliver([.answered(token: token, generation: 0, .failure(.notEnabled))])
+            case .success: ask(query, token: token)
             case .failure(let error):
                 outlet.deliver([.answered(token: token, generation: 0, .failure(error))])
             }
         }
     }
 
+    /// Fails with `notEnabled` as long as an earlier gateway may share the origin.
+    func checkEnabled(then: @escaping @Sendable (Result<Void, RequestError>) -> Void) {
+        isEnabled { result in
+            then(result.flatMap { $0 ? .success(()) : .failure(.notEnabled) })
+        }
+    }
+
     private func perform(_ operation: Operation, _ call: Call) {
+        guard operation.isAddressed else { return performEnabled(operation, call) }
+        checkEnabled { [self] result in
+            switch result {
+            case .success: performEnabled(operation, call)
+            case .failure(let error): finish(call, .failure(error))
+            }
+        }
+    }
+
+    /// Performs what no earlier gateway loses.
+    private func performEnabled(_ operation: Operation, _ call: Call) {
         do throws(RequestError) {
             switch try operation.write(by: call.caller) {
-            case .send(let id, let messages) where !operation.isAddressed:
+            case .send(let id, let messages):
                 if let refusal = messages.refusal(ofSendingBy: call.user) {
                     return refuse(id, call, refusal)
                 }
                 send(messages, to: id, call)
-            case _ where operation.isAddressed: finish(call, .failure(.notEnabled))
             case .message(let message, let id, .react(let reacting)):
                 react(reacting, to: message, of: id, call)
             case .message(let message, let id, let rule):
@@ -136,7 +151,6 @@ extension SharedOrigin {
             case .findDistinct(let fields, let refusal):
                 findDistinct(fields, call, otherwise: refusal)
             case .deleteConversation(let id): deleteConversation(id, call)
-            case .send: break
             case .markRead(let id, let seq):
                 guard let user = call.user else { return refuse(id, call, .needsUser) }
                 markRead(seq, of: id, by: user, call)

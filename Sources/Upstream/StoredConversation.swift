@@ -58,15 +58,20 @@ package struct StoredMember {
     var place: Int
     var createdAt: Timestamp
     var updatedAt: Timestamp
+    /// The head's seq when the user joined; 0 where an earlier version let them join.
+    var joinedSeq: Int
     package var name: String?
     package var metadata: RawJSON?
     package var unknown: [JSONMember]
 
-    /// The fields that an origin stores as opaque bytes.
-    package static func fields(name: String?, metadata: RawJSON?, unknown: [JSONMember]) -> [UInt8]
-    {
+    /// The fields that an origin stores as opaque bytes. The scripts of Redis look for `joinedSeq`
+    /// at the beginning.
+    package static func fields(
+        name: String?, metadata: RawJSON?, unknown: [JSONMember], joinedSeq: Int = 0
+    ) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
+        if joinedSeq > 0 { json.member("joinedSeq", int: joinedSeq) }
         if let name { json.member("name", string: name) }
         if let metadata { json.member("metadata", raw: metadata) }
         if !unknown.isEmpty { json.member("unknown", members: unknown) }
@@ -80,8 +85,9 @@ package struct StoredMember {
     /// The participant object of the protocol.
     package func json(lastReadSeq: Int) -> [UInt8] {
         Participant(
-            id: user, name: name, lastReadSeq: lastReadSeq, createdAt: createdAt,
-            updatedAt: updatedAt, metadata: metadata ?? .emptyObject, unknown: unknown
+            id: user, name: name, lastReadSeq: lastReadSeq, joinedSeq: joinedSeq,
+            createdAt: createdAt, updatedAt: updatedAt, metadata: metadata ?? .emptyObject,
+            unknown: unknown
         ).json
     }
 }

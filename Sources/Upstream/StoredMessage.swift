@@ -30,25 +30,36 @@ package struct StoredMessage: Sendable {
             id: id, conversation: conversation, seq: seq, rev: rev, author: author,
             body: content.body, attachment: content.attachment, metadata: content.metadata,
             createdAt: createdAt, editedAt: editedAt, deleted: isDeleted,
+            replyTo: content.replyTo, mentions: content.mentions, mentionAll: content.mentionAll,
             reactions: reactions?.shown ?? [], contentRev: reactions?.contentRev, unknown: unknown)
     }
 
-    /// The unknown fields. Of those that an earlier version stored under the names of reactions,
-    /// only where there are none.
+    /// The unknown fields. Of those that an earlier version stored under the names of later fields,
+    /// only where the message has none of these.
     private var unknown: [JSONMember] {
-        guard reactions != nil else { return content.unknown }
-        return content.unknown.filter { !EncodedMessage.namesOfReactions.contains($0.key) }
+        let address = EncodedMessage.Address(
+            content.replyTo, content.mentions, all: content.mentionAll)
+        var names = Set(address.names)
+        if reactions != nil { names.formUnion(EncodedMessage.namesOfReactions) }
+        return names.isEmpty
+            ? content.unknown : content.unknown.filter { !names.contains($0.key) }
     }
 
     // MARK: content
 
     /// Encodes content for storage.
-    package static func stored(_ content: MessageContent) -> [UInt8] {
+    /// - Parameter isAddressed: whether to what it replies and whom it mentions is part of it.
+    package static func stored(
+        _ content: MessageContent, addressed isAddressed: Bool = true
+    ) -> [UInt8] {
         var json = JSONWriter(capacity: 64 + (content.body?.utf8.count ?? 0))
         json.beginObject()
         if let body = content.body { json.member("body", string: body) }
         if let attachment = content.attachment { json.member("attachment", raw: attachment) }
         if let metadata = content.metadata { json.member("metadata", raw: metadata) }
+        if isAddressed {
+            json.address(content.replyTo, content.mentions, all: content.mentionAll)
+        }
         if !content.unknown.isEmpty { json.member("unknown", members: content.unknown) }
         json.endObject()
         return json.bytes
@@ -62,7 +73,9 @@ package struct StoredMessage: Sendable {
         else { return nil }
         return MessageContent(
             body: object["body"]?.string, attachment: object["attachment"],
-            metadata: object["metadata"], unknown: unknown)
+            metadata: object["metadata"], replyTo: object["replyTo"].flatMap { Reply($0) },
+            mentions: object["mentions"]?.array?.compactMap(\.string) ?? [],
+            mentionAll: object["mentionAll"]?.bool ?? false, unknown: unknown)
     }
 
     /// A hash of what an author sends: half of SHA-256, so that nobody finds two contents with the

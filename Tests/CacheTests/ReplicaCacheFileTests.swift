@@ -191,7 +191,8 @@ import Wire
             INSERT INTO conversation (cid, id, epoch, seq, rev, mark, floor, record_rev,
                 last_seq, activity, touched, metadata, created_at, updated_at)
             VALUES (1, 'c', 'e', 2, 3, 'm', 1, 1, 2, 0, 1, '{}', 0, 0);
-            INSERT INTO message VALUES (1, 2, 3, 'm1', 'u', 0, 0, x'00', '{}', NULL, NULL, NULL, NULL);
+            INSERT INTO message VALUES
+                (1, 2, 3, 'm1', 'u', 0, 0, x'00', '{}', NULL, NULL, NULL, NULL);
             UPDATE state SET messages = 1, touched = 1;
             """)
         #expect(

@@ -275,16 +275,16 @@ extension DefaultGateway {
             func mark(_ seq: Int) throws -> JSONValue {
                 try bob.request("markRead", ["conversation": .string(id), "seq": .int(seq)])
             }
-            #expect(try mark(0) == ["lastReadSeq": 0, "unreadCount": 9])
-            #expect(try mark(4) == ["lastReadSeq": 4, "unreadCount": 5])
-            #expect(try mark(2) == ["lastReadSeq": 4, "unreadCount": 5])
+            #expect(try mark(0) == ["lastReadSeq": 0, "unreadCount": 9, "unreadMentions": 0])
+            #expect(try mark(4) == ["lastReadSeq": 4, "unreadCount": 5, "unreadMentions": 0])
+            #expect(try mark(2) == ["lastReadSeq": 4, "unreadCount": 5, "unreadMentions": 0])
             #expect(
                 try bob.code("markRead", ["conversation": .string(id), "seq": 11])
                     == "bad_request")
             try bob.request("sendMessage", ["conversation": .string(id), "body": "b"])
             #expect(try state(bob) == [11, 0])
             #expect(try state(alice) == [10, 1])
-            #expect(try mark(11) == ["lastReadSeq": 11, "unreadCount": 0])
+            #expect(try mark(11) == ["lastReadSeq": 11, "unreadCount": 0, "unreadMentions": 0])
             let listed = try alice.request("fetchParticipants", params)["participants"].array ?? []
             #expect(listed.first { $0["id"] == "bob" }?["lastReadSeq"] == 11)
             #expect(listed.first { $0["id"] == "carol" }?["lastReadSeq"] == 0)

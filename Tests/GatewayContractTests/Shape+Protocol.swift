@@ -27,14 +27,19 @@ extension Shape {
             "author": .id, "body": .orNull(.string), "attachment": .any, "metadata": .object,
             "createdAt": .moment, "editedAt": .orNull(.moment), "deleted": .exactly(false),
         ],
-        optional: ["reactions": .array(.shape(reaction)), "contentRev": .integer(from: 1)])
+        optional: [
+            "replyTo": .shape(Shape(["id": .id], optional: ["seq": .integer(from: 1)])),
+            "mentions": .array(.id), "mentionAll": .exactly(true),
+            "reactions": .array(.shape(reaction)), "contentRev": .integer(from: 1),
+        ])
 
     static let reaction = Shape([
         "key": .string, "count": .integer(from: 1), "users": .array(.id),
     ])
 
     static let tombstone = message.without(
-        "body", "attachment", "metadata", "reactions", "contentRev"
+        "body", "attachment", "metadata", "replyTo", "mentions", "mentionAll", "reactions",
+        "contentRev"
     )
     .with(["deleted": .exactly(true)])
 
@@ -53,12 +58,13 @@ extension Shape {
     /// As a reply shows it to one who takes part.
     static let conversation = plainConversation.with([
         "unreadCount": .integer(from: 0), "lastReadSeq": .integer(from: 0),
+        "unreadMentions": .integer(from: 0),
     ])
 
     static let participant = Shape(
         [
-            "id": .id, "lastReadSeq": .integer(from: 0), "createdAt": .moment,
-            "updatedAt": .moment, "metadata": .object,
+            "id": .id, "lastReadSeq": .integer(from: 0), "joinedSeq": .integer(from: 0),
+            "createdAt": .moment, "updatedAt": .moment, "metadata": .object,
         ], optional: ["name": .string])
 
     static let error = Shape(
@@ -101,10 +107,14 @@ extension Shape {
 
     static let unreadTotal = Shape([
         "messages": .integer(from: 0), "conversations": .integer(from: 0),
+        "mentions": .integer(from: 0),
     ])
 
     static let unread = unreadTotal.with(
-        ["event": .exactly("unread")], optional: ["open": .exactly(true)])
+        [
+            "event": .exactly("unread"),
+            "of": .array(.shape(readState.with(["conversation": .id]))),
+        ], optional: ["open": .exactly(true)])
 
     static let conversationChanges = Shape(
         [
@@ -123,6 +133,7 @@ extension Shape {
 
     static let readState = Shape([
         "lastReadSeq": .integer(from: 0), "unreadCount": .integer(from: 0),
+        "unreadMentions": .integer(from: 0),
     ])
 
     // MARK: Events (5)

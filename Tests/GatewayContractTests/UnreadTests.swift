@@ -18,7 +18,7 @@ extension DefaultGateway {
                 try client.request("fetchConversations")
                     == [
                         "conversations": [], "total": 0,
-                        "unreadTotal": ["messages": 0, "conversations": 0],
+                        "unreadTotal": ["messages": 0, "conversations": 0, "mentions": 0],
                     ])
             var deleted = ""
             for count in [2, 3, 0, 1] {
@@ -34,7 +34,7 @@ extension DefaultGateway {
             try client.request("leaveConversation", ["conversation": .string(left)])
             try gateway.api().call("DELETE", "/v1/conversations/\(deleted)/messages/m2")
             // 2 + (3 - 1) + 0 + 1 and the last of those that were read.
-            let expected: JSONValue = ["messages": 6, "conversations": 4]
+            let expected: JSONValue = ["messages": 6, "conversations": 4, "mentions": 0]
             var params: JSONValue = ["limit": 2]
             repeat {
                 let part = try client.request("fetchConversations", params)
@@ -55,7 +55,7 @@ extension DefaultGateway {
             try gateway.api().post(["author": "other", "body": "b"], to: own)
             let changes = try client.request("subscribeConversations", ["since": list["token"]])
             #expect(changes["complete"] == true)
-            #expect(changes["unreadTotal"] == ["messages": 7, "conversations": 5])
+            #expect(changes["unreadTotal"] == ["messages": 7, "conversations": 5, "mentions": 0])
         }
 
         /// Without a subscription to the list, or to anything.
@@ -102,7 +102,7 @@ extension DefaultGateway {
             let conversation = try gateway.conversation(of: ["other", user])
             let client = try client(user)
             let list = try client.request("subscribeConversations")
-            #expect(list["unreadTotal"] == ["messages": 0, "conversations": 0])
+            #expect(list["unreadTotal"] == ["messages": 0, "conversations": 0, "mentions": 0])
             let clock = ContinuousClock()
             let start = clock.now
             for _ in 0..<60 {

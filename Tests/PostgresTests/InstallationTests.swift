@@ -342,7 +342,7 @@ import Testing
         try session.run("select gapless.put_conversation('c', '{}')")
         let post = "select gapless.post_message('c', 'a', '{\"body\": \"1234\"}')"
         #expect(session.refusal(of: post)?.state == "PG413")
-        #expect(try session.holds("(select count(*) = 9 from gapless.settings)"))
+        #expect(try session.holds("(select count(*) = 10 from gapless.settings)"))
     }
 
     @Test("does not touch what a later version installed")

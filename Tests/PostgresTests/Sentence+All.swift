@@ -1,7 +1,7 @@
 /// Each sentence of `deploy/reference/postgres.md` about the functions of an application.
 extension Sentence {
     static let all: [Sentence] =
-        records + people + messages + changes + reactions + reading + sessions
+        records + people + messages + changes + reactions + mentions + reading + sessions
 
     private static let records: [Sentence] = [
         Sentence(

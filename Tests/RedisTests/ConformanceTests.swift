@@ -79,8 +79,35 @@ enum Conformance {
             let answer = Transcript.line(Result { try model.ask(query) })
             let found = Transcript.line(Result { try redis.ask(query) })
             try #require(found == answer, "seed \(seed), step \(step): \(query)")
+            let (conversation, user) = (random.conversation(), random.anybody())
+            let own = HistoryQuery.conversation(conversation, reader: user)
+            let counted = try mentions(of: user, in: conversation, model)
+            for subject in [model, redis] {
+                let unread = (try? subject.ask(own)).flatMap(\.reader)?.unreadMentions
+                try #require(unread == counted, "seed \(seed), step \(step): \(user)")
+            }
         }
         return model
+    }
+
+    /// How many unread messages mention a user, counted in the log; nil if the user takes no part.
+    private static func mentions(
+        of user: String, in conversation: String, _ subject: Subject
+    ) throws -> Int? {
+        guard
+            let reader = (try? subject.ask(.conversation(conversation, reader: user)))?.reader,
+            case .participants(let people) = try subject.ask(
+                .participants(conversation: conversation, ParticipantsRequest(limit: 0))),
+            case .page(let page) = try subject.ask(
+                .page(conversation: conversation, PageRequest(limit: 1000)))
+        else { return nil }
+        let member = try people.participants.map { try Participant($0) }.first { $0.id == user }
+        let start = max(reader.lastReadSeq, member?.joinedSeq ?? 0, page.head.floor - 1)
+        return try page.messages.count { message in
+            let value = try Message(message.json)
+            return message.seq > start && message.author != user
+                && (value.mentionAll || value.mentions.contains(user))
+        }
     }
 
     /// What the feed told of a conversation.
@@ -94,5 +121,12 @@ enum Conformance {
             case .listed: false
             }
         }.map(Transcript.line)
+    }
+}
+
+extension HistoryAnswer {
+    /// The reader's own numbers, of a conversation.
+    fileprivate var reader: ReaderState? {
+        if case .conversation(let view) = self { view.reader } else { nil }
     }
 }

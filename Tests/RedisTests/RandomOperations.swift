@@ -36,6 +36,8 @@ struct RandomOperations {
 
     mutating func conversation() -> String { conversations[number(0...conversations.count - 1)] }
 
+    mutating func anybody() -> String { user() }
+
     mutating func caller() -> Caller { chance(30) ? .server : .user(user()) }
 
     private mutating func members() -> [JSONMember] {
@@ -50,7 +52,14 @@ struct RandomOperations {
     private mutating func content() -> MessageContent {
         MessageContent(
             id: chance(60) ? message() : nil, body: chance(95) ? "b\t\"\(number(1...2))\\é" : nil,
-            attachment: chance(10) ? .true : nil, metadata: metadata(), unknown: members())
+            attachment: chance(10) ? .true : nil, metadata: metadata(),
+            replyTo: chance(25) ? Reply(id: message()) : nil,
+            mentions: chance(40) ? mentioned() : [], mentionAll: chance(8), unknown: members())
+    }
+
+    /// Users of whom not all take part.
+    private mutating func mentioned() -> [String] {
+        Array(Set((some() + [user(), "eve\"\\é"]).map(\.id))).map(\.text).sorted()
     }
 
     private mutating func fields() -> ConversationFields {
@@ -68,12 +77,15 @@ struct RandomOperations {
         case ...40:
             let author = if case .user(let user) = caller, chance(95) { user } else { user() }
             let messages = (0..<(chance(80) ? 1 : number(0...4))).map { _ in
-                NewMessage(author: author, content: content())
+                NewMessage(author: author, content: content(), asksAdmin: chance(50))
             }
             return .send(conversation: id, messages)
         case ...52:
             let body: String?? = chance(80) ? .some(chance(90) ? "e\(number(1...2))" : nil) : .none
-            let edit = MessageEdit(body: body, metadata: metadata(), unknown: members())
+            var edit = MessageEdit(body: body, metadata: metadata(), unknown: members())
+            if chance(40) { edit.mentions = chance(30) ? [] : mentioned() }
+            if chance(20) { edit.mentionAll = chance(50) }
+            edit.asksAdmin = chance(50)
             return .edit(conversation: id, id: message(), edit)
         case ...56: return .delete(conversation: id, id: message())
         case ...62:
@@ -128,6 +140,9 @@ struct RandomOperations {
                 for: user())
         case ...60:
             return .ownReactions(conversation: id, after: 0, before: number(1...20), of: user())
+        case ...65:
+            return .mentions(
+                conversation: id, after: number(0...6), limit: number(1...4), of: user())
         case ...75:
             return .changes(
                 conversation: id, since: number(0...20), mark: chance(10) ? "00" : nil,

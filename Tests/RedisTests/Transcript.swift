@@ -50,7 +50,7 @@ enum Transcript {
             "reactions \(list.entries.map { "\($0.user) \($0.key) \($0.rev)" }) of \(list.total)"
                 + " more \(list.hasMore)"
         case .success(.mentions(let list)):
-            "mentions \(list.places.map { "\($0.id) \($0.seq)" }) of \(list.total)"
+            "mentions \(list.places.map { "\(name($0.id)) \($0.seq)" }) of \(list.total)"
         case .success(.ownReactions(let own)): "own \(own.map { "\($0.seq) \($0.keys)" })"
         }
     }
@@ -91,6 +91,8 @@ enum Transcript {
             && message.author == read.author && message.isDeleted == read.isDeleted
         return "\(message.seq)@\(message.rev) \(name(message.id)) by \(message.author)"
             + " \(String(decoding: content.canonical(), as: UTF8.self))"
+            + " to \(read.replyTo.map { "\($0.id) \($0.seq ?? 0)" } ?? "-") of"
+            + " \(read.mentions) \(read.mentionAll) \(message.address.rawValue)"
             + " \(read.reactions.map { "\($0.key) \($0.count) \($0.users)" })"
             + " of \(read.contentRev ?? read.rev ?? 0) edited \(read.editedAt != nil)"
             + " deleted \(message.isDeleted) sound \(isSound)"
@@ -101,7 +103,7 @@ enum Transcript {
     }
 
     private static func line(_ reader: ReaderState) -> String {
-        "read \(reader.lastReadSeq) unread \(reader.unreadCount)"
+        "read \(reader.lastReadSeq) unread \(reader.unreadCount) \(reader.unreadMentions)"
     }
 
     private static func line(_ record: Record, naming: Bool = true) -> String {
@@ -121,6 +123,7 @@ enum Transcript {
         guard let participant = try? Participant(json) else { return "unreadable" }
         let metadata = text(participant.metadata.canonical())
         return "\(participant.id) '\(participant.name ?? "-")' \(participant.lastReadSeq ?? -1)"
+            + " since \(participant.joinedSeq ?? -1)"
             + " \(metadata) \(participant.unknown.map(\.key).sorted())"
     }
 

@@ -1,4 +1,4 @@
 extension RuleCase {
     /// Every case.
-    package static let all = sizes + creations + conditions + people + rights + reactions
+    package static let all = sizes + creations + conditions + people + rights + reactions + mentions
 }

@@ -43,6 +43,7 @@ local function fault(log)
   then
     return REACTIONS
   end
+  if log.mentions > 0 and redis.call('ZCARD', MENTIONS) ~= log.mentions then return MENTIONS end
   if not log.seal then return mistyped() end
   local rev, mark, meta, members, deleted, trimmed, reads =
     log.seal:match('^(%d+) (%x*) (%d+) (%d+) (%d+) (%d+) (%d+)$')

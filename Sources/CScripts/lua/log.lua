@@ -32,8 +32,16 @@
 -- `members`, `deleted`, `trimmed` and, at least, `reads`. The sizes of `messages`, `changes`,
 -- `ids` and `marks` follow from the head. Every script checks this (`judging`).
 -- include kinds
+-- - `mentions` (sorted set, all of one score): where messages that are not deleted mention
+--   somebody: a name, a tab and the slot with 16 digits. Names are `u`, the user with a length before, for
+--   each who is mentioned but the author; or `a` for a message that mentions everybody, and beside
+--   it `o` with its author. So each count is one range. `mentions` of `meta` counts the entries.
+--   Whom a message mentions stands before its content (`addressing`). No script is given this key:
+--   its name follows from that of `meta`, and it is looked at only where entries are counted.
 local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED, REACTIONS =
   unpack(KEYS)
+local MENTIONS = META:sub(1, -5) .. 'mentions'
+local opened
 -- The first key of another type. Without its head the log is gone, whatever the rest is.
 local function mistyped()
   for at, kind in ipairs(kinds) do
@@ -42,21 +50,27 @@ local function mistyped()
     if at == 1 and seen == 'none' then return nil end
     if seen ~= 'none' and seen ~= kind then return KEYS[at] end
   end
+  if opened and opened.mentions > 0 and redis.call('TYPE', MENTIONS).ok ~= 'zset' then
+    return MENTIONS
+  end
 end
 
 -- Lua would write a large number with an exponent.
 local function int(n) return string.format('%.0f', n) end
 
+-- A slot as text that is in the order of slots.
+local function placed(slot) return string.format('%016.0f', slot) end
+
 local fields = {'seq', 'rev', 'floor', 'activity', 'last', 'record', 'base'}
-local opened
 local function open()
   if opened then return opened end
-  local found = redis.call('HMGET', META, 'epoch', 'tag', 'seal', 'reactions', unpack(fields))
+  local found = redis.call(
+    'HMGET', META, 'epoch', 'tag', 'seal', 'reactions', 'mentions', unpack(fields))
   if not found[1] then return nil end
   local log = {epoch = found[1], tag = found[2], seal = found[3], isHeadless = false}
-  log.reactions = tonumber(found[4]) or 0
+  log.reactions, log.mentions = tonumber(found[4]) or 0, tonumber(found[5]) or 0
   for at, field in ipairs(fields) do
-    local value = tonumber(found[at + 4])
+    local value = tonumber(found[at + 5])
     log[field], log.isHeadless = value or 0, log.isHeadless or not value
   end
   opened = log

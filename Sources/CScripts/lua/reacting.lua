@@ -1,6 +1,5 @@
 -- Who reacts to messages, for scripts that read or write it. No key of a reaction has a tab, and a
 -- tab is right below a line feed.
-local function placed(slot) return string.format('%016.0f', slot) end
 local function ofKey(slot, key) return placed(slot) .. 'k' .. key .. '\t' end
 local function ofUser(slot, user) return placed(slot) .. 'u' .. #user .. ':' .. user .. '\t' end
 local function ofAll(slot) return placed(slot) .. 'r\t' end
@@ -35,10 +34,13 @@ local function ownOf(slot, user)
   return found
 end
 
--- What a message shows of its reactions, the rev of its content, and its content.
+-- What a message shows of its reactions, the rev of its content, its content, and to whom it is
+-- addressed.
 local function parts(value)
   local content = value:match('^%d+\t%d+\t%d*\t%d\t[^\t]*\t[^\t]*\t(.*)$') or ''
+  local address, behind = content:match('^(@[^\t]*)\t(.*)$')
+  content = behind or content
   local shown, rev, rest = content:match('^(%[[^\t]*)\t(%d+)\t(.*)$')
-  if shown then return shown, rev, rest end
-  return nil, nil, content
+  if shown then return shown, rev, rest, address end
+  return nil, nil, content, address
 end

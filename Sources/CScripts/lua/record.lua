@@ -20,7 +20,7 @@ if epoch == '' then
   for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
   log = {
     epoch = newEpoch, seq = 0, rev = 0, floor = 1, activity = 0, last = 0, record = 0,
-    base = 0}
+    base = 0, mentions = 0}
   isNew = '1'
 elseif not log or log.epoch ~= epoch or int(log.record) ~= record then
   return {'stale'}
@@ -61,6 +61,10 @@ for _ = 1, tonumber(written) do
     joins[#joins + 1] = user
     places = places + 1
     joined = int(places) .. '\t' .. stamp
+    if log.seq > 0 then
+      local rest = fields == '{}' and '}' or ',' .. fields:sub(2)
+      fields = '{"joinedSeq":' .. int(log.seq) .. rest
+    end
   end
   rows[#rows + 1] = user
   rows[#rows + 1] = isAdmin .. '\t' .. joined .. '\t' .. stamp .. '\t' .. fields

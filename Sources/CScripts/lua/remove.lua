@@ -6,5 +6,6 @@ local log = open()
 if not log or log.epoch ~= epoch or int(log.record) ~= record then return {'stale'} end
 local distinct = redis.call('HGET', META, 'distinct')
 for _, key in ipairs(KEYS) do redis.call('UNLINK', key) end
+if log.mentions > 0 then redis.call('UNLINK', MENTIONS) end
 publish(addParts({}, 'deleted', log.epoch), described)
 return {'done', distinct}

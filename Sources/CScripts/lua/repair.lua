@@ -1,5 +1,5 @@
 #!lua
--- include arguments permitted kinds retyping log typing judging writing reacting dropping
+-- include arguments permitted kinds retyping log typing judging writing reacting addressing dropping
 -- Arguments: the step, the new epoch, which also identifies the repair, marks; for `part` the
 -- first and last seq. After the log's keys one more, for the old `ids`.
 --
@@ -12,7 +12,7 @@ local epoch, marks = take(2)
 local KEPT = KEYS[11]
 local log = open()
 if not log and isHeadRetyped then
-  log = {epoch = epoch, seq = 0, rev = 0, isHeadless = true}
+  log = {epoch = epoch, seq = 0, rev = 0, mentions = 0, isHeadless = true}
 end
 if not log then return {'absent'} end
 local hashes, sets = {MESSAGES, IDS, MEMBERS, READS, TRIMMED}, {CHANGES, DELETED}
@@ -31,7 +31,7 @@ local function begin()
   end
   if tag and log.tag and tag ~= log.tag then
     -- The head is another log's, and so is what it says of title and people.
-    log = {epoch = epoch, seq = 0, rev = log.rev, isHeadless = true}
+    log = {epoch = epoch, seq = 0, rev = log.rev, mentions = 0, isHeadless = true}
     redis.call('UNLINK', META)
   end
   for _, key in ipairs(hashes) do
@@ -58,6 +58,9 @@ local function begin()
     redis.call('UNLINK', REACTIONS)
     redis.call('HDEL', META, 'reactions')
   end
+  -- What messages mention, `part` enters again.
+  redis.call('UNLINK', MENTIONS)
+  redis.call('HDEL', META, 'mentions')
   -- A repair that ended half-way has kept them already.
   local isKept = redis.call('HEXISTS', META, 'repair') == 1
   redis.call('UNLINK', isKept and IDS or KEPT)
@@ -96,8 +99,10 @@ local function part(from, to)
         redis.call('HSET', MESSAGES, name, value)
       else
         redis.call('ZADD', CHANGES, rev, name)
-        local shown, _, content = parts(value)
+        local shown, _, content, address = parts(value)
+        if gone == '0' then enter(log, slot, author, address, true) end
         if shown and not hasReactions then
+          if address then content = address .. '\t' .. content end
           value = value:match('^%d+\t%d+\t%d*\t%d\t[^\t]*\t[^\t]*\t') .. content
           redis.call('HSET', MESSAGES, name, value)
         end

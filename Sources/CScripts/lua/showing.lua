@@ -1,9 +1,31 @@
 -- Builds the parts of a reply about a conversation.
+-- include addressing
+-- The head's seq when a user joined.
+local function joinedSeq(user)
+  local row = redis.call('HGET', MEMBERS, user) or ''
+  return tonumber(
+    row:match('^[^\t]*\t[^\t]*\t[^\t]*\t[^\t]*\t{"joinedSeq":(%d+)')) or 0
+end
+
+-- How many messages above a slot others mention a user in.
+local function mentioned(log, user, above)
+  if log.mentions == 0 then return 0 end
+  local function count(name)
+    return redis.call(
+      'ZLEXCOUNT', MENTIONS, '(' .. name .. '\t' .. placed(above), '(' .. name .. '\n')
+  end
+  return count(named(user)) + count('a') - count(namedAsAuthor(user))
+end
+
 local function reading(log, user)
   local place = tonumber(redis.call('HGET', READS, user)) or 0
   local start = math.max(place, log.floor - 1)
   local gone = redis.call('ZCOUNT', DELETED, '(' .. int(start), '+inf')
-  return {place, math.max(0, log.seq - start) - gone}
+  local unread, mentions = math.max(0, log.seq - start) - gone, 0
+  if unread > 0 and log.mentions > 0 then
+    mentions = mentioned(log, user, math.max(start, joinedSeq(user)))
+  end
+  return {place, unread, mentions}
 end
 
 -- Who takes part: all, or, of more than a reply lists, the admins and who is named. An

@@ -57,7 +57,10 @@ local function trim(log, retain, time, span)
   while log.floor < floor do
     local slot = int(log.floor)
     local value = redis.call('HGET', MESSAGES, slot)
-    if value then remember(slot, value, time, span) end
+    if value then
+      takeOut(log, log.floor, value)
+      remember(slot, value, time, span)
+    end
     redis.call('HDEL', MESSAGES, slot)
     redis.call('ZREM', CHANGES, slot)
     redis.call('ZREM', DELETED, slot)

@@ -1,6 +1,6 @@
--- Sends a message: id, body, attachment, metadata and fields that the gateway does not
--- know. The same author, id and content again is answered with that message as it is now.
--- The author need not take part.
+-- Sends a message: id, body, attachment, metadata, replyTo, mentions, mentionAll and fields that
+-- the gateway does not know. The same author, id and content again is answered with that message
+-- as it is now. The author need not take part.
 create or replace function {schema}.post_message(
   conversation text, author text, message jsonb)
   returns jsonb language plpgsql {volatile} as $$
@@ -29,6 +29,13 @@ begin
     'message: %s bytes of content');
   perform hold('limits.unknown_fields', count_of_unknown(content -> 'unknown'), 0,
     'unknown fields: %s of them');
+  if content ->> 'replyTo' is not null or content ->> 'mentions' is not null
+    or content ->> 'mentionAll' is not null
+  then
+    perform check_enabled();
+  end if;
+  perform hold('limits.mentions', json_array_length(coalesce(content -> 'mentions', '[]')), 0,
+    'mentions: %s users');
   c := lock_existing(wanted);
   answer := append_messages(c, json_build_array(json_build_object(
       'id', coalesce(message ->> 'id', gen_random_uuid()::text), 'given', given,
@@ -64,8 +71,8 @@ begin
 end
 $$;
 
--- Changes body, metadata and fields that the gateway does not know. An absent key stays,
--- a JSON null takes the value away.
+-- Changes body, metadata, mentions, mentionAll and fields that the gateway does not know. An
+-- absent key stays, a JSON null takes the value away.
 create or replace function {schema}.edit_message(
   conversation text, id text, changes jsonb)
   returns jsonb language plpgsql {volatile} as $$
@@ -76,7 +83,9 @@ declare
   m messages;
   if_rev bigint;
   unknown json;
-  content jsonb;
+  mentions text[];
+  is_to_all boolean;
+  present json;
   merged_content json;
 begin
   perform check_id('conversation', wanted);
@@ -86,6 +95,9 @@ begin
   perform check_nested(changes, 'metadata', false);
   if_rev := integer_of(changes, 'ifRev', 0, 9007199254740991);
   unknown := unknown_of(changes, known_in_message());
+  mentions := mentions_of(changes);
+  is_to_all := flag_of(changes, 'mentionAll');
+  if mentions is not null or is_to_all is not null then perform check_enabled(); end if;
   c := lock_existing(wanted);
   m := existing_message(c, wanted_id);
   if m.deleted then
@@ -93,7 +105,22 @@ begin
       then jsonb_build_object(
         'message', jsonb_build_object('seq', m.seq, 'rev', m.rev)) end);
   end if;
-  unknown := merged(m.content -> 'unknown', unknown);
+  if mentions is not null then
+    perform hold('limits.mentions', cardinality(mentions),
+      json_array_length(coalesce(m.content -> 'mentions', '[]')), 'mentions: %s users');
+    select json_agg(value order by n) into present
+      from unnest(mentions) with ordinality as u(value, n)
+      where exists (
+        select from members p where p.conversation = c.id and p.user_id = u.value);
+  else
+    present := m.content -> 'mentions';
+  end if;
+  -- Null takes out what an earlier version stored under these names.
+  unknown := merged(merged(m.content -> 'unknown', (
+    select json_object_agg(name, null) from unnest(array[
+      case when mentions is not null then 'mentions' end,
+      case when is_to_all is not null then 'mentionAll' end]) as u(name)
+    where name is not null)), unknown);
   -- Text for text, so that what somebody else sent stays as it was.
   select coalesce(json_object_agg(key, value), '{}') into merged_content from (
     select 'body' as key, case when changes ? 'body'
@@ -102,6 +129,10 @@ begin
     union all select 'attachment', m.content -> 'attachment'
     union all select 'metadata',
       coalesce((changes -> 'metadata')::json, m.content -> 'metadata')
+    union all select 'replyTo', m.content -> 'replyTo'
+    union all select 'mentions', present
+    union all select 'mentionAll', case when is_to_all then 'true'
+        when is_to_all is null then m.content -> 'mentionAll' end
     union all select 'unknown', nullif(unknown::text, '{}')::json
   ) as fields where value is not null;
   if content_hash(merged_content) = content_hash(m.content) then
@@ -165,9 +196,8 @@ begin
       octet_length(wanted_key)), null);
   elsif is_on is null then
     perform refuse('PG400', 'is_on: NULL (accepted: true or false)', null);
-  elsif not is_enabled() then
-    perform refuse('PG403', 'not enabled (accepted: after `gapless enable 1.2`)', null);
   end if;
+  perform check_enabled();
   c := lock_existing(wanted);
   m := existing_message(c, wanted_id);
   if m.deleted then

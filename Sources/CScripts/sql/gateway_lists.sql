@@ -99,7 +99,8 @@ begin
         select from members m where m.conversation = t.id and m.user_id = reader)),
     'entries', (
       select coalesce(json_agg(json_build_array(
-          c.id, milliseconds(c.activity), head_json(c), r.seq, unread_above(c, r.seq))
+          c.id, milliseconds(c.activity), head_json(c), r.seq, unread_above(c, r.seq),
+          unread_mentions(c, reader, r.seq))
           order by c.activity desc, c.id desc), '[]')
       from members m join conversations c on c.id = m.conversation
       cross join lateral (select read_by(c.id, reader) as seq) r
@@ -113,10 +114,12 @@ begin
   return (
     select json_build_object(
       'messages', coalesce(sum(unread), 0),
-      'conversations', count(*) filter (where unread > 0))
+      'conversations', count(*) filter (where unread > 0),
+      'mentions', coalesce(sum(mentions), 0))
     from (
-      select unread_above(c, read_by(c.id, p_user)) as unread
+      select unread_above(c, r.seq) as unread, unread_mentions(c, p_user, r.seq) as mentions
       from members m join conversations c on c.id = m.conversation
+      cross join lateral (select read_by(c.id, p_user) as seq) r
       where m.user_id = p_user) as each
   );
 end

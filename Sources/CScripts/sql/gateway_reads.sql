@@ -264,6 +264,7 @@ declare
   part text;
   named text[];
   is_lost boolean;
+  place bigint;
   has_rev bigint := (p_question ->> 'hasRev')::bigint;
 begin
   -- A log without the change that its asker has seen, or without the mark of it, may be
@@ -303,7 +304,12 @@ begin
       'message', (select message_json(message) from messages message
         where conversation = c.id and id = p_question ->> 'id' and seq >= c.floor),
       'reactions', case when p_question ->> 'key' is not null
-        then reactions_seen(c, p_question) end);
+        then reactions_seen(c, p_question) end,
+      'admins', c.admins,
+      'present', case when p_question -> 'mentioned' is not null then (
+        select coalesce(json_agg(user_id), '[]') from members
+        where conversation = c.id and user_id = any (given_texts(p_question, 'mentioned')))
+        end);
   when 'reactions' then
     select * into m from messages
       where conversation = c.id and id = p_question ->> 'id' and seq >= c.floor;
@@ -335,6 +341,27 @@ begin
       where o.conversation = c.id and o.reactions is not null
         and o.seq > greatest((p_question ->> 'after')::bigint, c.floor - 1)
         and o.seq < (p_question ->> 'before')::bigint));
+  when 'mentions' then
+    select joined_seq into place from members
+      where conversation = c.id and user_id = p_question ->> 'user';
+    if not found then return json_build_object('word', 'absent'); end if;
+    place := greatest(place, c.floor - 1);
+    return json_build_object(
+      'word', 'done', 'total', mentions_above(c, p_question ->> 'user', place), 'places', (
+        select coalesce(json_agg(json_build_object('id', o.id, 'seq', o.seq) order by o.seq), '[]')
+        from (
+          select seq from (
+            (select seq from mentions
+              where conversation = c.id and user_id = p_question ->> 'user'
+                and seq > greatest(place, (p_question ->> 'after')::bigint)
+              order by seq limit (p_question ->> 'limit')::bigint)
+            union all
+            (select seq from mentions
+              where conversation = c.id and user_id = '' and author <> p_question ->> 'user'
+                and seq > greatest(place, (p_question ->> 'after')::bigint)
+              order by seq limit (p_question ->> 'limit')::bigint)) as kinds
+          order by seq limit (p_question ->> 'limit')::bigint) as oldest
+        join messages o on o.conversation = c.id and o.seq = oldest.seq));
   when 'message' then
     select * into m from messages
       where conversation = c.id and id = p_question ->> 'id' and seq >= c.floor;
@@ -422,7 +449,7 @@ begin
           'user', m.user_id, 'admin', m.is_admin,
           'createdAt', milliseconds(m.created_at), 'updatedAt', milliseconds(m.updated_at),
           'name', m.name, 'metadata', m.metadata, 'unknown', m.unknown,
-          'read', greatest(r.seq, a.seq, 0)) order by p.n), '[]')
+          'joinedSeq', m.joined_seq, 'read', greatest(r.seq, a.seq, 0)) order by p.n), '[]')
       from unnest(places) with ordinality as p(place, n)
       join members m on m.conversation = c.id and m.place = p.place
       left join reads r on r.conversation = c.id and r.user_id = m.user_id

@@ -49,7 +49,8 @@ begin
     place := read_by(c.id, reader);
   end if;
   return json_build_object(
-    'word', 'done', 'read', place, 'unread', unread_above(c, place), 'rose', rose);
+    'word', 'done', 'read', place, 'unread', unread_above(c, place),
+    'mentions', unread_mentions(c, reader, place), 'rose', rose);
 end
 $$;
 

@@ -48,6 +48,7 @@ begin
       on conflict do nothing
     ) select count(*) into count from gone;
     delete from reactions where conversation = c.id and seq < raised;
+    delete from mentions where conversation = c.id and seq < raised;
     messages_gone := messages_gone + count;
     left_over := left_over - count;
     delete from trimmed where conversation = c.id and seq < raised - 100000;

@@ -1,3 +1,51 @@
+-- The content of a message as it is kept: with the place of the message to which it replies, and
+-- of the users whom it mentions those who take part.
+create or replace function {schema}.addressed(
+  c {schema}.conversations, p_content json, p_retain_ids bigint)
+  returns json language plpgsql {stable} as $$
+declare
+  reply text := p_content #>> '{replyTo,id}';
+  place bigint;
+  present json;
+begin
+  if reply is not null then
+    select seq into place from messages where conversation = c.id and id = reply;
+    if not found then
+      select seq into place from trimmed
+        where conversation = c.id and id = reply and seq < c.floor
+          and created_at >= clock_timestamp() - p_retain_ids * interval '1 millisecond';
+    end if;
+  end if;
+  select json_agg(value order by n) into present
+    from json_array_elements_text(coalesce(p_content -> 'mentions', '[]'))
+      with ordinality as u(value, n)
+    where exists (select from members where conversation = c.id and user_id = u.value);
+  return (
+    select coalesce(json_object_agg(key, value), '{}') from (
+      select key, value from json_each(p_content) where key not in ('replyTo', 'mentions')
+      union all select 'replyTo', json_strip_nulls(json_build_object('id', reply, 'seq', place))
+        where reply is not null
+      union all select 'mentions', present where present is not null) as fields);
+end
+$$;
+
+-- Enters whom a message mentions.
+create or replace function {schema}.enter_mentions(m {schema}.messages)
+  returns void language plpgsql {volatile} as $$
+begin
+  if m.deleted or strpos(m.content::text, '"mention') = 0 then return; end if;
+  if (m.content ->> 'mentionAll')::boolean then
+    insert into mentions (conversation, user_id, seq, author)
+      values (m.conversation, '', m.seq, m.author);
+  else
+    insert into mentions (conversation, user_id, seq, author)
+      select distinct m.conversation, value, m.seq, m.author
+      from json_array_elements_text(coalesce(m.content -> 'mentions', '[]'))
+      where value <> m.author;
+  end if;
+end
+$$;
+
 -- Appends messages, each with id, given (whether its author gave the id), author and
 -- content: all of them or none, and each once, however often it is sent. Ids of messages
 -- that are gone are known for so many milliseconds.
@@ -17,6 +65,8 @@ declare
   present timestamptz :=
     greatest(date_trunc('milliseconds', clock_timestamp()), c.activity);
   first bigint := c.seq;
+  content json;
+  asks boolean := false;
 begin
   -- All is decided before the first is written.
   for entry in select value from json_array_elements(p_messages) loop
@@ -24,6 +74,7 @@ begin
     hashes[n] := content_hash(entry -> 'content');
     sent[n] := null;
     again[n] := null;
+    asks := asks or coalesce((entry ->> 'asksAdmin')::boolean, false);
     continue when not coalesce((entry ->> 'given')::boolean, false);
     select * into m from messages where conversation = c.id and id = entry ->> 'id';
     if found then
@@ -55,6 +106,20 @@ begin
       again[n] := at;
     end if;
   end loop;
+  -- Only an admin mentions everybody, where there are any and the gateway says so.
+  if asks and c.admins > 0 then
+    n := 0;
+    for entry in select value from json_array_elements(p_messages) loop
+      n := n + 1;
+      if sent[n] is null and again[n] is null
+        and coalesce((entry ->> 'asksAdmin')::boolean, false) and not exists (
+          select from members
+          where conversation = c.id and user_id = entry ->> 'author' and is_admin)
+      then
+        return json_build_object('word', 'forbidden');
+      end if;
+    end loop;
+  end if;
 
   n := 0;
   for entry in select value from json_array_elements(p_messages) loop
@@ -69,12 +134,17 @@ begin
     c.mark := new_mark();
     insert into changes (conversation, rev, mark, slot, at)
       values (c.id, c.rev, c.mark, c.seq, present);
+    content := entry -> 'content';
+    if strpos(content::text, '"replyTo"') > 0 or strpos(content::text, '"mention') > 0 then
+      content := addressed(c, content, p_retain_ids);
+    end if;
     insert into messages (
         conversation, seq, rev, id, author, content, created_at, first_rev, hash)
       values (
-        c.id, c.seq, c.rev, entry ->> 'id', entry ->> 'author', entry -> 'content',
+        c.id, c.seq, c.rev, entry ->> 'id', entry ->> 'author', content,
         present, c.rev, hashes[n])
       returning * into m;
+    perform enter_mentions(m);
     insert into authors (conversation, user_id, seq) values (c.id, m.author, m.seq)
       on conflict (conversation, user_id) do update set seq = excluded.seq;
     -- An id that was free again is not that of the older message any more.
@@ -100,8 +170,12 @@ create or replace function {schema}.replace_message(
 begin
   m.edited_at := case when p_content is null then m.edited_at
     else greatest(date_trunc('milliseconds', clock_timestamp()), m.created_at) end;
+  if strpos(m.content::text, '"mention') > 0 then
+    delete from mentions where conversation = c.id and seq = m.seq;
+  end if;
   m.content := p_content;
   m.deleted := p_content is null;
+  perform enter_mentions(m);
   if m.deleted then
     if m.reactions is not null then
       delete from reactions where conversation = c.id and seq = m.seq;

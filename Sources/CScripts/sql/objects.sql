@@ -24,6 +24,8 @@ begin
       'metadata', coalesce(m.content::jsonb -> 'metadata', '{}'),
       'createdAt', moment(m.created_at), 'editedAt', moment(m.edited_at),
       'deleted', false)
+      || (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(m.content::jsonb)
+        where key in ('replyTo', 'mentions', 'mentionAll'))
       || case when json_array_length(m.reactions) > 0
         then jsonb_build_object('reactions', m.reactions) else '{}' end
       || case when m.content_rev < m.rev
@@ -143,11 +145,40 @@ begin
 end
 $$;
 
+-- How many of the messages above a place, and since a user joined, mention the user.
+create or replace function {schema}.unread_mentions(
+  c {schema}.conversations, p_user text, p_read bigint)
+  returns bigint language plpgsql {stable} as $$
+begin
+  return (
+    select case when c.seq <= place then 0 else mentions_above(c, p_user, greatest(
+        place, (select joined_seq from members
+          where conversation = c.id and user_id = p_user))) end
+    from (select greatest(p_read, c.floor - 1) as place) as below
+  );
+end
+$$;
+
+-- In how many messages above a place others mention a user.
+create or replace function {schema}.mentions_above(
+  c {schema}.conversations, p_user text, p_place bigint)
+  returns bigint language plpgsql {stable} as $$
+begin
+  return (
+    select count(*) from mentions
+    where conversation = c.id and user_id = p_user and seq > p_place) + (
+    select count(*) from mentions
+    where conversation = c.id and user_id = '' and seq > p_place and author <> p_user);
+end
+$$;
+
 create or replace function {schema}.reader_json(c {schema}.conversations, p_user text)
   returns json language plpgsql {stable} as $$
 begin
   return (
-    select json_build_object('read', place, 'unread', unread_above(c, place))
+    select json_build_object(
+      'read', place, 'unread', unread_above(c, place),
+      'mentions', unread_mentions(c, p_user, place))
     from (select read_by(c.id, p_user) as place) as known
     where exists (select from members where conversation = c.id and user_id = p_user)
   );
@@ -162,7 +193,8 @@ begin
       'user', m.user_id, 'admin', m.is_admin,
       'createdAt', trunc(extract(epoch from m.created_at) * 1000)::bigint,
       'updatedAt', trunc(extract(epoch from m.updated_at) * 1000)::bigint,
-      'name', m.name, 'metadata', m.metadata, 'unknown', m.unknown)
+      'name', m.name, 'metadata', m.metadata, 'unknown', m.unknown,
+      'joinedSeq', m.joined_seq)
   );
 end
 $$;

@@ -61,11 +61,11 @@ begin
   ), inserted as (
     insert into members (
       conversation, user_id, place, is_admin, name, metadata, unknown, created_at,
-      updated_at)
+      updated_at, joined_seq)
     select c.id, w.user_id, c.joins + row_number() over (order by w.n), w.is_admin, w.name,
       case when json_typeof(w.metadata) <> 'null' then w.metadata end,
       case when json_typeof(w.unknown) = 'object' then w.unknown else '{}' end,
-      present, present
+      present, present, c.seq
     from written w
     where not exists (select from unnest(known) u where u = w.user_id)
     returning user_id, place
@@ -107,6 +107,7 @@ begin
   delete from members where conversation = c.id;
   delete from messages where conversation = c.id;
   delete from reactions where conversation = c.id;
+  delete from mentions where conversation = c.id;
   delete from changes where conversation = c.id;
   delete from reads where conversation = c.id;
   delete from authors where conversation = c.id;

@@ -131,8 +131,20 @@ create table if not exists {schema}.members (
   unknown json not null default '{}',
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  joined_seq bigint not null default 0,  -- the newest message when they joined
   primary key (conversation, user_id)
 );
+-- Of an earlier version.
+do $columns$ begin
+  if not exists (
+    select from pg_attribute
+    where attrelid = to_regclass(format('%I.members', {schema_text}))
+      and attname = 'joined_seq' and not attisdropped)
+  then
+    alter table {schema}.members
+      add column if not exists joined_seq bigint not null default 0;
+  end if;
+end $columns$;
 do $index$ begin
   if to_regclass(format('%I.members_by_place', {schema_text})) is null then
     create unique index if not exists members_by_place
@@ -189,6 +201,22 @@ do $index$ begin
   if to_regclass(format('%I.reactions_by_rev', {schema_text})) is null then
     create unique index if not exists reactions_by_rev
       on {schema}.reactions (conversation, seq, rev);
+  end if;
+end $index$;
+
+-- Whom messages that are not deleted mention: a row for each user but the author, or one without
+-- a user (empty) for a message that mentions everybody.
+create table if not exists {schema}.mentions (
+  conversation text collate "C" not null,
+  user_id text collate "C" not null,
+  seq bigint not null,
+  author text collate "C" not null,
+  primary key (conversation, user_id, seq)
+);
+do $index$ begin
+  if to_regclass(format('%I.mentions_by_seq', {schema_text})) is null then
+    create index if not exists mentions_by_seq
+      on {schema}.mentions (conversation, seq);
   end if;
 end $index$;
 

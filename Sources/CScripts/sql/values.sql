@@ -177,6 +177,31 @@ begin
 end
 $$;
 
+-- A field that is true or false; NULL if it is not there, or null.
+create or replace function {schema}.flag_of(p_object jsonb, p_field text)
+  returns boolean language plpgsql {stable} as $$
+begin
+  if coalesce(jsonb_typeof(p_object -> p_field), 'null') not in ('boolean', 'null') then
+    perform refuse('PG400', format(
+      '%s: %s (accepted: true or false)', p_field, phrase(p_object -> p_field)), null);
+  end if;
+  return nullif(p_object -> p_field, 'null')::boolean;
+end
+$$;
+
+-- The users whom a message is to mention, each once, where it stands first; NULL if the field is
+-- not there.
+create or replace function {schema}.mentions_of(p_message jsonb)
+  returns text[] language plpgsql {stable} as $$
+declare
+  users text[] := ids_of(p_message, 'mentions');
+begin
+  return case when users is not null then array(
+    select value from unnest(users) with ordinality as u(value, n)
+    group by value order by min(n)) end;
+end
+$$;
+
 -- The content of a message that somebody sends, as it is stored.
 create or replace function {schema}.content_of(p_message jsonb)
   returns json language plpgsql {stable} as $$
@@ -193,11 +218,28 @@ begin
       content := content || jsonb_build_object(field, p_message -> field);
     end if;
   end loop;
-  if unknown <> '{}' then
-    content := content || jsonb_build_object('unknown', unknown);
-  elsif content = '{}' then
+  if content = '{}' and unknown = '{}' then
     perform refuse(
       'PG400', 'body: missing (accepted: a body, an attachment or metadata)', null);
+  end if;
+  if coalesce(jsonb_typeof(p_message -> 'replyTo'), 'null') <> 'null' then
+    if jsonb_typeof(p_message -> 'replyTo') <> 'string' then
+      perform refuse('PG400', format(
+        'replyTo: %s (accepted: 1-255 bytes of UTF-8 without control characters)',
+        phrase(p_message -> 'replyTo')), null);
+    end if;
+    perform check_id('replyTo', p_message ->> 'replyTo');
+    content := content || jsonb_build_object(
+      'replyTo', jsonb_build_object('id', p_message -> 'replyTo'));
+  end if;
+  if cardinality(mentions_of(p_message)) > 0 then
+    content := content || jsonb_build_object('mentions', mentions_of(p_message));
+  end if;
+  if flag_of(p_message, 'mentionAll') then
+    content := content || '{"mentionAll": true}';
+  end if;
+  if unknown <> '{}' then
+    content := content || jsonb_build_object('unknown', unknown);
   end if;
   return content::json;
 end
@@ -210,7 +252,7 @@ begin
   return array[
     'id', 'conversation', 'seq', 'rev', 'author', 'body', 'attachment', 'metadata',
     'createdAt', 'editedAt', 'deleted', 'cached', 'trimmed', 'ifRev', 'reactions',
-    'contentRev'];
+    'contentRev', 'replyTo', 'mentions', 'mentionAll'];
 end
 $$;
 
@@ -220,19 +262,24 @@ begin
   return array[
     'id', 'title', 'participants', 'participantCount', 'admins', 'metadata', 'createdAt',
     'updatedAt', 'rev', 'lastMessage', 'head', 'unreadCount', 'lastReadSeq',
-    'conversation', 'distinct', 'users', 'cached', 'createdBy', 'ifRev'];
+    'conversation', 'distinct', 'users', 'cached', 'createdBy', 'ifRev', 'unreadMentions'];
 end
 $$;
 
--- Stands for what was first sent: equal for what is equal as JSON.
+-- Stands for what was first sent: equal for what is equal as JSON. What no earlier version knew
+-- changes nothing where it is not there.
 create or replace function {schema}.content_hash(p_content json)
   returns bytea language plpgsql {stable} as $$
 begin
   return (
-    select sha256(convert_to(jsonb_build_object(
+    select sha256(convert_to((jsonb_build_object(
         'body', c -> 'body', 'attachment', c -> 'attachment',
         'metadata', coalesce(nullif(c -> 'metadata', 'null'), '{}'),
-        'unknown', coalesce(nullif(c -> 'unknown', 'null'), '{}'))::text, 'UTF8'))
+        'unknown', coalesce(nullif(c -> 'unknown', 'null'), '{}'))
+      || case when c ?| array['replyTo', 'mentions', 'mentionAll']
+        then jsonb_build_object('address', jsonb_build_array(
+          c #> '{replyTo,id}', c -> 'mentions', c -> 'mentionAll'))
+        else '{}' end)::text, 'UTF8'))
     from (select p_content::jsonb as c) as given
   );
 end
@@ -244,7 +291,8 @@ $$;
 insert into {schema}.settings (name, value) values
   ('limits.message', 32768), ('limits.record', 32768), ('limits.unknown_fields', 100),
   ('limits.participants', 10000), ('limits.admins', 100),
-  ('limits.reaction_keys', 32), ('limits.reactions', 100000), ('enabled', 101),
+  ('limits.reaction_keys', 32), ('limits.reactions', 100000), ('limits.mentions', 50),
+  ('enabled', 101),
   ('retain_ids', 604800000)
   on conflict (name) do nothing;
 
@@ -258,11 +306,21 @@ end
 $$;
 
 -- Whether only gateways of this version share the log, as somebody has said: an earlier one would
--- lose reactions.
+-- lose reactions, replies and mentions.
 create or replace function {schema}.is_enabled()
   returns boolean language plpgsql {stable} as $$
 begin
   return coalesce(setting('enabled') >= 102, false);
+end
+$$;
+
+-- Refuses a call for what an earlier gateway would lose, as long as one may share the log.
+create or replace function {schema}.check_enabled()
+  returns void language plpgsql {stable} as $$
+begin
+  if not is_enabled() then
+    perform refuse('PG403', 'not enabled (accepted: after `gapless enable 1.2`)', null);
+  end if;
 end
 $$;
 

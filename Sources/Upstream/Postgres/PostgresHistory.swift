@@ -2,7 +2,6 @@ import Chat
 import Crypto
 import JSON
 import Ports
-import Rules
 import Wire
 
 /// Answers questions about history: each is one call of one function, and so a read of one moment.
@@ -80,7 +79,10 @@ final class PostgresHistory: Sendable {
             reactions(to: message, of: id, request, for: user) {
                 answer($0.map { .reactions($0) }, [:])
             }
-        case .mentions: answer(.failure(.notEnabled), [:])
+        case .mentions(let id, let after, let limit, let user):
+            mentions(of: user, in: id, after: after, limit: limit) {
+                answer($0.map { .mentions($0) }, [:])
+            }
         case .ownReactions(let id, let after, let before, let user):
             ownReactions(in: id, after: after, before: before, of: user) {
                 answer($0.map { .ownReactions($0) }, [:])

@@ -179,6 +179,7 @@ final class PostgresListener: @unchecked Sendable {
         json.member("limits.participants", int: limits.participants)
         json.member("limits.admins", int: limits.admins)
         json.member("limits.reaction_keys", int: limits.reactionKeys)
+        json.member("limits.mentions", int: limits.mentions)
         json.member("limits.reactions", int: limits.reactions)
         json.member("retain_ids", int: Int(options.retainIds))
         json.endObject()

@@ -56,7 +56,8 @@ final class PostgresLists: Sendable {
                             total: answer["total"]?.int ?? 0,
                             unread: UnreadTotal(
                                 messages: unread?["messages"]?.int ?? 0,
-                                conversations: unread?["conversations"]?.int ?? 0)))
+                                conversations: unread?["conversations"]?.int ?? 0,
+                                mentions: unread?["mentions"]?.int ?? 0)))
                 })
         }
     }
@@ -195,12 +196,14 @@ extension ActivityCursor {
 
 extension ListEntry {
     fileprivate init?(postgres value: RawJSON) {
-        guard let parts = value.array, parts.count == 5, let id = parts[0].string,
+        guard let parts = value.array, parts.count == 6, let id = parts[0].string,
             let activity = parts[1].int, let head = Head(postgres: parts[2]),
-            let seq = parts[3].place, let unread = parts[4].place
+            let seq = parts[3].place, let unread = parts[4].place,
+            let mentions = parts[5].place
         else { return nil }
         self.init(
             activity: Int64(activity), id: id, head: head,
-            reader: ReaderState(lastReadSeq: seq, unreadCount: unread))
+            reader: ReaderState(
+                lastReadSeq: seq, unreadCount: unread, unreadMentions: mentions))
     }
 }

@@ -23,6 +23,9 @@ extension PostgresUpstream {
             json.member("given", bool: message.content.id != nil)
             json.member("author", string: message.author)
             json.member("content", raw: StoredMessage.stored(message.content))
+            if message.content.mentionAll, message.asksAdmin, call.user != nil {
+                json.member("asksAdmin", bool: true)
+            }
             json.endObject()
         }
         json.endArray()
@@ -32,11 +35,14 @@ extension PostgresUpstream {
             finish(
                 call,
                 answer.flatMap { answer in
-                    answer.word == "taken"
-                        ? .failure(.idTaken)
-                        : Self.outcome(
+                    switch answer.word {
+                    case "taken": .failure(.idTaken)
+                    case "forbidden": .failure(.adminsMentionAll)
+                    default:
+                        Self.outcome(
                             answer["sent"]?.array, of: answer, isNew: answer["new"]?.int != 0,
                             conversation)
+                    }
                 }, in: conversation, behind: (try? answer.get())?["head"])
         }
     }
@@ -55,7 +61,7 @@ extension PostgresUpstream {
     // MARK: changing one
 
     func look(
-        _ id: String, in conversation: String, for reacting: Reacting?, _ call: Call,
+        _ id: String, in conversation: String, for rule: MessageRule?, _ call: Call,
         then: @escaping @Sendable (Result<SeenMessage?, RequestError>) -> Void
     ) {
         var json = JSONWriter()
@@ -65,7 +71,8 @@ extension PostgresUpstream {
         json.key("user")
         if let user = call.user { json.string(user) } else { json.null() }
         json.member("id", string: id)
-        if let reacting {
+        if let mentioned = rule?.mentioned { json.member("mentioned", strings: mentioned) }
+        if let reacting = rule?.reacting {
             json.member("reactor", string: reacting.user)
             json.member("key", string: reacting.key)
         }
@@ -90,6 +97,12 @@ extension PostgresUpstream {
                             seq: message.seq, slot: message.slot,
                             reactions: answer["reactions"]?.object.map {
                                 SeenReactions($0, of: message.slot)
+                            },
+                            mentions: answer["present"]?.array.map { present in
+                                MentionView(
+                                    isAdmin: call.user == nil || answer["admin"]?.bool == true,
+                                    hasAdmins: answer["admins"]?.int != 0,
+                                    present: Set(present.compactMap(\.string).map(\.id)))
                             }))
                 })
         }
@@ -108,7 +121,7 @@ extension PostgresUpstream {
         json.member("recordRev", int: seen.recordRev)
         json.member("rev", int: seen.slot.rev)
         json.member("kind", string: change.kind)
-        json.member("content", raw: change.stored ?? RawJSON.null.bytes)
+        json.member("content", raw: change.stored(addressed: true) ?? RawJSON.null.bytes)
         if case .reacted(let reacted) = change {
             json.member("user", string: reacted.reacting.user)
             json.member("key", string: reacted.reacting.key)
@@ -148,7 +161,11 @@ extension PostgresUpstream {
                     guard let place = answer["read"]?.place, let unread = answer["unread"]?.place
                     else { return .failure(.unreadable) }
                     if answer["rose"]?.bool == true { hasRead(conversation, user, place) }
-                    return .success(.read(ReaderState(lastReadSeq: place, unreadCount: unread)))
+                    return .success(
+                        .read(
+                            ReaderState(
+                                lastReadSeq: place, unreadCount: unread,
+                                unreadMentions: answer["mentions"]?.place ?? 0)))
                 })
         }
     }

@@ -87,6 +87,33 @@ extension PostgresHistory {
     }
 }
 
+extension PostgresHistory {
+    /// Where others mention a user.
+    func mentions(
+        of user: String, in conversation: String, after: Int, limit: Int,
+        then answer: @escaping @Sendable (Result<MentionList, RequestError>) -> Void
+    ) {
+        answers.read("mentions", conversation) { json in
+            json.member("user", string: user)
+            json.member("after", int: after)
+            json.member("limit", int: limit)
+        } then: { result in
+            answer(
+                result.flatMap { read in
+                    var places: [MentionList.Place] = []
+                    for row in (read["places"]?.array ?? []).compactMap(\.object) {
+                        guard let id = row["id"]?.string, let seq = row["seq"]?.place else {
+                            return .failure(.unreadable)
+                        }
+                        places.append(MentionList.Place(id: id, seq: seq))
+                    }
+                    return .success(
+                        MentionList(places: places, total: read["total"]?.int ?? 0))
+                })
+        }
+    }
+}
+
 extension ReactionList.Entry {
     fileprivate init?(postgres value: RawJSON) {
         guard let object = value.object, let user = object["user"]?.string,

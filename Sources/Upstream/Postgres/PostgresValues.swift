@@ -79,6 +79,7 @@ extension StoredMember {
             user: user, isAdmin: object["admin"]?.bool ?? false, place: place,
             createdAt: object["createdAt"]?.timestamp ?? Timestamp(milliseconds: 0),
             updatedAt: object["updatedAt"]?.timestamp ?? Timestamp(milliseconds: 0),
+            joinedSeq: object["joinedSeq"]?.place ?? 0,
             name: object["name"]?.string, metadata: metadata, unknown: unknown)
     }
 }
@@ -111,7 +112,8 @@ extension StoredConversation {
             members: members, memberCount: object["count"]?.place ?? members.count, last: last,
             reader: reading.map {
                 ReaderState(
-                    lastReadSeq: $0["read"]?.place ?? 0, unreadCount: $0["unread"]?.place ?? 0)
+                    lastReadSeq: $0["read"]?.place ?? 0, unreadCount: $0["unread"]?.place ?? 0,
+                    unreadMentions: $0["mentions"]?.place ?? 0)
             },
             people: object["people"]?.string, createdBy: object["createdBy"]?.string,
             isMemberless: isMemberless)

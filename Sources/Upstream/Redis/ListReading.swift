@@ -19,15 +19,13 @@ struct ListEntry: Sendable {
     }
 
     init?(_ answer: RedisScripts.Answer, of id: String) {
-        let reading = answer[3].elements
-        guard let activity = answer[1].int, let head = Head(answer[2]), reading.count == 2 else {
-            return nil
-        }
+        guard let activity = answer[1].int, let head = Head(answer[2]),
+            let reader = ReaderState(answer[3])
+        else { return nil }
         self.activity = Int64(activity)
         self.id = id
         self.head = head
-        reader = ReaderState(
-            lastReadSeq: reading[0].place ?? 0, unreadCount: reading[1].place ?? 0)
+        self.reader = reader
     }
 }
 

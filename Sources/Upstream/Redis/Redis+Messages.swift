@@ -20,14 +20,21 @@ extension Redis {
             arguments.append(Array(message.author.utf8))
             arguments.append(StoredMessage.hash(message.content))
             arguments.append(Random.bytes(8))
-            arguments.append(StoredMessage.stored(message.content))
+            arguments.append(StoredMessage.stored(message.content, addressed: false))
+            arguments.append(Array((message.content.replyTo?.id ?? "").utf8))
+            arguments.append(Array(message.content.mentions.joined(separator: "\t").utf8))
+            let all = message.content.mentionAll ? (message.asksAdmin ? "2" : "1") : "0"
+            arguments.append(Array(all.utf8))
         }
         scripts.run(.append, of: conversation, arguments) { result in
             self.finish(
                 call,
                 result.flatMap { answer in
-                    answer.word == "taken"
-                        ? .failure(.idTaken) : Self.outcome(answer, conversation)
+                    switch answer.word {
+                    case "taken": .failure(.idTaken)
+                    case "forbidden": .failure(.adminsMentionAll)
+                    default: Self.outcome(answer, conversation)
+                    }
                 })
         }
     }
@@ -51,21 +58,32 @@ extension Redis {
     // MARK: changing one
 
     func look(
-        _ id: String, in conversation: String, for reacting: Reacting?, _ call: Call,
+        _ id: String, in conversation: String, for rule: MessageRule?, _ call: Call,
         then: @escaping @Sendable (Result<SeenMessage?, RequestError>) -> Void
     ) {
+        let (reacting, mentioned) = (rule?.reacting, rule?.mentioned)
         var asked = [call.user ?? "", id]
         if let reacting {
             asked += [reacting.user, reacting.key, String(Reaction.namedUsers)]
         }
+        asked += mentioned ?? []
         let script = reacting == nil ? RedisScript.look : .reactors
         scripts.run(script, of: conversation, asked.map { Array($0.utf8) }) { result in
             then(
                 result.flatMap { answer in
                     Self.seen(answer, call).map { seen in
-                        guard var seen, reacting != nil else { return seen }
-                        let reactions = SeenReactions(answer, of: seen)
-                        seen.reactions = reactions
+                        guard var seen else { return nil }
+                        if reacting != nil {
+                            let reactions = SeenReactions(answer, of: seen)
+                            seen.reactions = reactions
+                        }
+                        if let mentioned {
+                            let present = zip(mentioned, answer[6].elements)
+                                .filter { $0.1.int == 1 }
+                            seen.mentions = MentionView(
+                                isAdmin: seen.isAdmin, hasAdmins: answer[7].string != "0",
+                                present: Set(present.map(\.0.id)))
+                        }
                         return seen
                     }
                 })
@@ -101,7 +119,8 @@ extension Redis {
             change.kind,
         ]
         let bytes = [
-            Random.bytes(8), Array(seen.slot.author.utf8), change.stored ?? [],
+            Random.bytes(8), Array(seen.slot.author.utf8),
+            change.stored(addressed: false) ?? [], change.address,
         ]
         var arguments = texts.map { Array($0.utf8) } + bytes
         if case .reacted(let reacted) = change {
@@ -130,12 +149,17 @@ extension Redis {
                     if answer.word == "range" {
                         return .failure(.beyondLog(seq, head: answer[1].int ?? 0))
                     }
-                    let reading = answer[1].elements.compactMap(\.place)
-                    guard reading.count == 2 else { return .failure(.unreadable) }
-                    return .success(
-                        .read(ReaderState(lastReadSeq: reading[0], unreadCount: reading[1])))
+                    guard let reader = ReaderState(answer[1]) else { return .failure(.unreadable) }
+                    return .success(.read(reader))
                 })
         }
+    }
+}
+
+extension MessageChange {
+    /// To whom an edit leaves the message addressed; empty where it says nothing of that.
+    fileprivate var address: [UInt8] {
+        if case .edited(let content) = self { StoredMessage.address(of: content) } else { [] }
     }
 }
 

@@ -64,6 +64,30 @@ extension RedisHistory {
     }
 }
 
+extension RedisHistory {
+    /// Where others mention a user.
+    func mentions(
+        of user: String, in conversation: String, after: Int, limit: Int,
+        then answer: @escaping @Sendable (Result<MentionList, RequestError>) -> Void
+    ) {
+        let asked = [user, String(after), String(limit)]
+        scripts.run(.mentions, of: conversation, asked.map { Array($0.utf8) }) { result in
+            answer(
+                result.flatMap { read in
+                    let found = read[2].elements
+                    var places: [MentionList.Place] = []
+                    for at in stride(from: 0, to: found.count - 1, by: 2) {
+                        guard let seq = found[at].place, let id = found[at + 1].string else {
+                            return .failure(.unreadable)
+                        }
+                        places.append(MentionList.Place(id: id, seq: seq))
+                    }
+                    return .success(MentionList(places: places, total: read[1].int ?? 0))
+                })
+        }
+    }
+}
+
 extension Redis {
     func isEnabled(then: @escaping @Sendable (Result<Bool, RequestError>) -> Void) {
         if enabled.isKnown { return then(.success(true)) }

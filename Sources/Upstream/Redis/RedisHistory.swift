@@ -1,7 +1,6 @@
 import Chat
 import Crypto
 import Ports
-import Rules
 import Wire
 
 /// Answers questions about history: each but the lists is one script, and so a read of one moment.
@@ -66,7 +65,10 @@ final class RedisHistory: Sendable {
             ownReactions(in: id, after: after, before: before, of: user) {
                 answer($0.map { .ownReactions($0) })
             }
-        case .mentions: answer(.failure(.notEnabled))
+        case .mentions(let id, let after, let limit, let user):
+            mentions(of: user, in: id, after: after, limit: limit) {
+                answer($0.map { .mentions($0) })
+            }
         case .provided(let head, let query): ask(query, token, having: head)
         }
     }

@@ -7,7 +7,8 @@ import Wire
 /// list in `tagging.lua` and `departures.lua`.
 enum RedisScript: String, Sendable, Hashable, CaseIterable {
     case append, replace, record, remove, read, forkEpoch
-    case look, reactors, view, page, changes, message, reactions, own, head, listed, people
+    case look, reactors, view, page, changes, message, reactions, own, mentions, head, listed
+    case people
     case enter, forget, adopt, vouch, relist, seek, roster, depart
     case claim, disconnect, disconnects, presence, expiring, repair, attempt
 
@@ -48,7 +49,7 @@ enum RedisScript: String, Sendable, Hashable, CaseIterable {
     func shows(_ answer: RedisScripts.Answer) -> Bool {
         switch self {
         case .append, .replace, .record, .remove, .read, .forkEpoch, .look, .reactors, .page,
-            .changes, .message, .reactions, .own, .head, .listed, .people:
+            .changes, .message, .reactions, .own, .mentions, .head, .listed, .people:
             true
         // One without its members may be shown, to be mended.
         case .view: answer[7].int != 1

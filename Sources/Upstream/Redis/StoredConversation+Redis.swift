@@ -28,11 +28,7 @@ extension StoredConversation {
         self.members = members
         memberCount = parts.count > 8 ? parts[8].place ?? members.count : members.count
         last = EncodedMessage(parts[5], of: id)
-        let reading = parts[6].elements
-        reader =
-            reading.count == 2
-            ? ReaderState(
-                lastReadSeq: reading[0].place ?? 0, unreadCount: reading[1].place ?? 0) : nil
+        reader = ReaderState(parts[6])
         people = fields[5].string
         createdBy = fields[6].string
         isMemberless = parts.count > 7 && parts[7].int == 1
@@ -56,6 +52,7 @@ extension StoredMember {
         place = Int(numbers[1])
         createdAt = Timestamp(milliseconds: numbers[2])
         updatedAt = Timestamp(milliseconds: numbers[3])
+        joinedSeq = fields["joinedSeq"]?.int ?? 0
         name = fields["name"]?.string
         self.metadata = metadata
         self.unknown = unknown
@@ -84,6 +81,16 @@ extension Head {
             let rev = parts[2].place, let mark = parts[3].bytes, let floor = parts[4].place
         else { return nil }
         self.init(epoch: epoch, seq: seq, rev: rev, mark: Hexadecimal.text(mark), floor: floor)
+    }
+}
+
+extension ReaderState {
+    /// Reads a user's numbers of a conversation from a script's reply.
+    init?(_ reply: RedisReply) {
+        let reading = reply.elements.compactMap(\.place)
+        guard reading.count == 3 else { return nil }
+        self.init(
+            lastReadSeq: reading[0], unreadCount: reading[1], unreadMentions: reading[2])
     }
 }
 
