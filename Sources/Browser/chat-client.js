@@ -17,7 +17,8 @@ import { guarded } from './report.js';
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
 /** @import { ConversationRecord, Gap, Have, Head, Message } from './types.js' */
-/** @import { PageResult, Participant, ReactionsPlace, ReactionsResult } from './types.js' */
+/** @import { MentionsPlace, MentionsResult, PageResult, Participant } from './types.js' */
+/** @import { ReactionsPlace, ReactionsResult, SendFields } from './types.js' */
 
 /**
  * Takes an answer: first those with `cached`, if the store knew one (without a connection too) or
@@ -96,10 +97,11 @@ export class ChatClient {
    * @param {string} body
    * @param {Record<string, *>} [metadata]
    * @param {*} [attachment]
+   * @param {SendFields} [fields]  the message to which it replies, and whom it mentions
    * @returns {string}  its id
    */
-  send(conversation, body, metadata, attachment) {
-    return this.outbox.send(idOf(conversation), body, metadata, attachment);
+  send(conversation, body, metadata, attachment, fields) {
+    return this.outbox.send(idOf(conversation), body, metadata, attachment, fields);
   }
 
   /**
@@ -213,6 +215,18 @@ export class ChatClient {
   fetchReactions(conversation, id, place = {}) {
     const params = { conversation: idOf(conversation), id, ...place };
     return this.connection.request('fetchReactions', params);
+  }
+
+  /**
+   * Where others mention the user, or all, oldest first.
+   *
+   * @param {ConversationName} conversation
+   * @param {MentionsPlace} [place]
+   * @returns {Promise<MentionsResult>}
+   */
+  fetchMentions(conversation, place = {}) {
+    const params = { conversation: idOf(conversation), ...place };
+    return this.connection.request('fetchMentions', params);
   }
 
   /**

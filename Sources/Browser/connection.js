@@ -374,20 +374,29 @@ export class Connection {
     }
     if (frame.event === undefined) {
       this.#isOfUse = this.isLive;
-      const { unreadTotal, open = false } = frame.result ?? {};
-      if (unreadTotal) this.#setState({ ...this.#state, unread: { ...unreadTotal, open } });
+      const { unreadTotal, conversations = [], open = false } = frame.result ?? {};
+      if (unreadTotal) {
+        // An answer to one list tells the connection, and nothing tells its other lists again.
+        const of = conversations.map(ownOf);
+        this.#noteUnread({ event: 'unread', ...unreadTotal, open, of });
+      }
       this.#pending.settle(frame);
     } else if (frame.event !== 'ping') {
       if (frame.event === 'goaway') this.#leaveIn(frame.reconnectIn);
       this.#writes.heard(frame);
       if (frame.event === 'upstream') this.#upstream = { state: frame.state, since: frame.since };
-      this.events.emit(frame);
-      if (frame.event === 'unread') {
-        const { messages, conversations, open = false } = frame;
-        this.#setState({ ...this.#state, unread: { messages, conversations, open } });
-      }
+      if (frame.event === 'unread') this.#noteUnread(frame);
+      else this.events.emit(frame);
       if (frame.event === 'upstream') this.changed.emit();
     }
+  }
+
+  /** @param {*} frame  the `unread` event, or one with what an answer says */
+  #noteUnread(frame) {
+    this.events.emit(frame);
+    // A gateway of before counts no mentions.
+    const { messages, conversations, mentions = 0, open = false } = frame;
+    this.#setState({ ...this.#state, unread: { messages, conversations, mentions, open } });
   }
 
   /**
@@ -467,4 +476,13 @@ export class Connection {
   #clearTimers() {
     for (const timer of Object.values(this.#timers)) this.#environment.clearTimeout(timer);
   }
+}
+
+/**
+ * What a conversation of an answer says of the user's own.
+ *
+ * @param {import('./types.js').ConversationRecord} record
+ */
+function ownOf({ id, lastReadSeq, unreadCount, unreadMentions }) {
+  return { conversation: id, lastReadSeq, unreadCount, unreadMentions };
 }

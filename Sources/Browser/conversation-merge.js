@@ -31,6 +31,7 @@ export function mergedConversation(arrived, held, origin) {
     head: active.head ?? held.head,
     lastReadSeq: reader.lastReadSeq,
     unreadCount: reader.unreadCount,
+    unreadMentions: reader.unreadMentions,
   };
 }
 
@@ -55,7 +56,7 @@ function activityAt({ lastMessage, updatedAt, createdAt }) {
 }
 
 /** @param {ConversationRecord} record */
-function withoutReader({ lastReadSeq, unreadCount, ...record }) { return record; }
+function withoutReader({ lastReadSeq, unreadCount, unreadMentions, ...record }) { return record; }
 
 /**
  * @param {number | undefined} mine

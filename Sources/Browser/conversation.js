@@ -16,7 +16,8 @@ import { pageLimit } from './window-pages.js';
 /** @import { Draft } from './drafts.js' */
 /** @import { Seen } from './outbox.js' */
 /** @import { SubscriptionPhase } from './subscription.js' */
-/** @import { Gap, ReactionsPlace, ReactionsResult, Reason } from './types.js' */
+/** @import { Gap, Mentions, MentionsPlace, MentionsResult, ReactionsPlace } from './types.js' */
+/** @import { ReactionsResult, Reason, SendFields } from './types.js' */
 
 /** How many messages a page holds: what a subscription starts with, and each step back. */
 const PAGE = 100;
@@ -291,6 +292,19 @@ export class Conversation {
   }
 
   /**
+   * Fetches the next message that mentions the user, or all, with its neighbours, unless it is
+   * here.
+   *
+   * @param {number} [after]  a place; without it, the one up to which the user has read
+   * @returns {Promise<string | null>}  its id; null where there is none, or it can't be had now;
+   *   rejects as `fetchMentions` does
+   */
+  async loadMention(after = this.#read ?? 0) {
+    const { places: [place] } = await this.fetchMentions({ after, limit: 1 });
+    return place !== undefined && await this.loadAround(place.seq) ? place.id : null;
+  }
+
+  /**
    * Why a gap could not be filled; null for none.
    *
    * @param {Gap} gap
@@ -342,11 +356,12 @@ export class Conversation {
    * @param {string} body
    * @param {Record<string, *>} [metadata]
    * @param {*} [attachment]
+   * @param {SendFields} [fields]  the message to which it replies, and whom it mentions
    * @returns {string}  its id
    */
-  send(body, metadata, attachment) {
+  send(body, metadata, attachment, fields) {
     this.#log.participants.report.finished();
-    return this.#log.outbox.send(this.id, body, metadata, attachment);
+    return this.#log.outbox.send(this.id, body, metadata, attachment, fields);
   }
 
   /** Title, people, admins, and deletion. */
@@ -362,9 +377,10 @@ export class Conversation {
    *
    * @param {string} id
    * @param {string} body
+   * @param {SendFields} [fields]  what is left out stays; `replyTo: undefined` takes a reply away
    * @returns {string}  its id from now on
    */
-  rewrite(id, body) { return this.#log.outbox.rewrite(id, body); }
+  rewrite(id, body, fields) { return this.#log.outbox.rewrite(id, body, fields); }
 
   /** @param {string} id  of what failed, or is in conflict */
   discard(id) { this.#log.outbox.discard(id); }
@@ -384,9 +400,10 @@ export class Conversation {
    *
    * @param {string | Seen} of  an id (the present value), or what `see` gave
    * @param {string} body
+   * @param {Mentions} [mentions]  what is left out stays
    * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
-  edit(of, body) { return this.#log.outbox.edit(this.id, of, body); }
+  edit(of, body, mentions) { return this.#log.outbox.edit(this.id, of, body, mentions); }
 
   /**
    * Deletes a message, now or in the next session.
@@ -421,6 +438,15 @@ export class Conversation {
    *   `disconnected` while there is no session
    */
   fetchReactions(id, place = {}) { return this.#log.request('fetchReactions', { id, ...place }); }
+
+  /**
+   * Where others mention the user, or all, oldest first.
+   *
+   * @param {MentionsPlace} [place]
+   * @returns {Promise<MentionsResult>}  rejects with a `RequestError`: `forbidden` (`not_enabled`),
+   *   `bad_request`, `disconnected` while there is no session
+   */
+  fetchMentions(place = {}) { return this.#log.request('fetchMentions', place); }
 
   /** @param {number} seq  the newest place read; sent now or in the next session */
   markRead(seq) { this.#log.participants.marker.move(seq); }

@@ -6,7 +6,7 @@ import { Signal } from './signal.js';
 
 /** @import { Connection } from './connection.js' */
 /** @import { MessageStore } from './message-store.js' */
-/** @import { ConversationRecord, EventFrame } from './types.js' */
+/** @import { ConversationRecord, EventFrame, Unread } from './types.js' */
 
 /**
  * What a store keeps of the list, to show it before the gateway has answered.
@@ -25,13 +25,16 @@ const openLists = /** @type {WeakMap<Connection, number>} */ (new WeakMap());
 const RECOUNT_DELAY = 400;
 /** Changes within this time are saved at once, in milliseconds. */
 const SAVE_DELAY = 500;
+/** Of a conversation that is read to its end. */
+const nothingUnread = { unreadCount: 0, unreadMentions: 0 };
 
 /**
  * The conversations of the user, live: latest activity first, with unread counts. It resumes with
  * each session.
  *
  * Unread messages are counted from the events; where an event can't tell (an edit, a deletion,
- * several at once), the gateway is asked.
+ * several at once), the gateway is asked. Who is mentioned is never counted here: answers say it,
+ * and the `unread` event, for which a connection asks (`unread`).
  */
 export class ConversationList {
   /** Anything that can be read here changed. @type {Signal<void>} */
@@ -64,8 +67,8 @@ export class ConversationList {
   /** @type {(() => void)[]} */
   #listening = [];
 
-  /** What the gateway said last of all that is unread. @type {number | undefined} */
-  #toldUnread;
+  /** What the gateway said last of all that is unread. @type {Unread | null} */
+  #toldUnread = null;
   #store;
   #isWhole;
   /** The session of the connection in which it was asked for last. */
@@ -114,10 +117,12 @@ export class ConversationList {
    * connection asks the gateway (`unread`).
    */
   get unreadCount() {
-    if (this.#walk !== null && this.#connection.unread) return this.#connection.unread.messages;
-    let sum = 0;
-    for (const { unreadCount = 0 } of this.#records.values()) sum += unreadCount;
-    return sum;
+    return this.#toldTotal?.messages ?? this.#sum(({ unreadCount = 0 }) => unreadCount);
+  }
+
+  /** How many of them mention the user, or all. */
+  get unreadMentions() {
+    return this.#toldTotal?.mentions ?? this.#sum(({ unreadMentions = 0 }) => unreadMentions);
   }
 
   /**
@@ -140,9 +145,11 @@ export class ConversationList {
       }),
       this.#connection.events.listen((event) => this.#event(event)),
       this.#connection.changed.listen(() => {
-        const { unread } = this.#connection;
-        if (this.#walk !== null && unread?.messages !== this.#toldUnread) this.changed.emit();
-        this.#toldUnread = unread?.messages;
+        const [before, { unread }] = [this.#toldUnread, this.#connection];
+        this.#toldUnread = unread;
+        const isSame = unread?.messages === before?.messages
+          && unread?.mentions === before?.mentions;
+        if (this.#walk !== null && !isSame) this.changed.emit();
       }),
     ];
     if (this.#connection.isLive) this.#subscribe();
@@ -207,14 +214,16 @@ export class ConversationList {
     const record = this.#records.get(id);
     if (!record || seq <= (record.lastReadSeq ?? 0)) return;
     const isAll = seq >= (record.head?.seq ?? 0);
-    const unreadCount = isAll ? 0 : record.unreadCount;
-    // A walk that has not met it goes on looking for it.
-    const isUnmet = this.#unmet.has(id);
-    this.#show(id, { ...record, lastReadSeq: seq, unreadCount });
-    if (isUnmet) this.#unmet.add(id);
+    this.#showOwn(record, { lastReadSeq: seq, ...(isAll && nothingUnread) });
     if (!isAll) this.#recount(id);
     this.changed.emit();
   }
+
+  /** What the gateway says of the whole list, where it is asked and the list is not here whole. */
+  get #toldTotal() { return this.#walk === null ? null : this.#connection.unread; }
+
+  /** @param {(record: ConversationRecord) => number} of */
+  #sum(of) { return [...this.#records.values()].reduce((sum, record) => sum + of(record), 0); }
 
   get #walksOn() {
     return this.#isWhole || this.#unmet.size > 0 || this.#records.size < WALK_LIMIT;
@@ -317,6 +326,37 @@ export class ConversationList {
     else this.#records.delete(id);
   }
 
+  /**
+   * Takes what the gateway says of the user's own fields.
+   *
+   * @param {({conversation: string} & Partial<ConversationRecord>)[]} of
+   */
+  #told(of) {
+    let isOther = false;
+    for (const { conversation, ...own } of of) {
+      const record = this.#records.get(conversation);
+      // A marker never moves back: what is said of an earlier one is outdated.
+      if (!record || (own.lastReadSeq ?? 0) < (record.lastReadSeq ?? 0)) continue;
+      this.#showOwn(record, own);
+      isOther = true;
+    }
+    if (isOther) this.changed.emit();
+  }
+
+  /**
+   * Shows other fields of the user's own. A walk that has not met the conversation goes on looking
+   * for it.
+   *
+   * @param {ConversationRecord} record
+   * @param {Partial<ConversationRecord>} own
+   */
+  #showOwn(record, own) {
+    const { id } = record;
+    const isUnmet = this.#unmet.has(id);
+    this.#show(id, { ...record, ...own });
+    if (isUnmet) this.#unmet.add(id);
+  }
+
   /** What was shown since the token's answer counts no more. */
   #goBack() {
     for (const [id, { record, isUnmet }] of this.#atToken) {
@@ -337,6 +377,8 @@ export class ConversationList {
       this.changed.emit();
     } else if (event.event === 'read' && event.user === this.#connection.user) {
       this.markRead(event.conversation, event.seq);
+    } else if (event.event === 'unread') {
+      this.#told(event.of ?? []);
     } else if (event.event === 'upstream') {
       this.#isOpen = event.state !== 'online';
       this.changed.emit();
@@ -350,13 +392,13 @@ export class ConversationList {
    */
   #apply(record) {
     const known = this.#records.get(record.id);
-    let { unreadCount = 0, lastReadSeq = 0 } = known ?? {};
+    let { unreadCount = 0, lastReadSeq = 0, unreadMentions } = known ?? {};
     const arrived = (record.head?.seq ?? 0) - (known?.head?.seq ?? 0);
     const changes = (record.head?.rev ?? 0) - (known?.head?.rev ?? 0);
     const last = record.lastMessage;
     const isNewLog = known?.head !== undefined && known.head.epoch !== record.head?.epoch;
     if (last && last.author === this.#connection.user && last.seq === record.head?.seq) {
-      unreadCount = 0;
+      ({ unreadCount, unreadMentions } = nothingUnread);
       lastReadSeq = Math.max(lastReadSeq, last.seq);
     } else if (known && !isNewLog && arrived === 1 && changes === 1) {
       unreadCount += 1;
@@ -366,7 +408,7 @@ export class ConversationList {
     }
     // Who takes part is left out of events.
     if (known?.participants && (record.rev ?? 0) > (known.rev ?? 0)) this.#recount(record.id);
-    this.#put({ ...known, ...record, unreadCount, lastReadSeq });
+    this.#put({ ...known, ...record, unreadCount, lastReadSeq, unreadMentions });
   }
 
   /**

@@ -14,6 +14,9 @@ import { Backoff } from './backoff.js';
  * @property {string} body  empty for a deletion and a reaction
  * @property {Record<string, *>} [metadata]
  * @property {*} [attachment]
+ * @property {string} [replyTo]  of a new message: the id of the one to which it replies
+ * @property {string[]} [mentions]  of a new message or an edit: users
+ * @property {boolean} [mentionAll]  of a new message or an edit: everybody
  * @property {number} [ifRev]  the value that was edited or deleted
  * @property {Head} [head]  of the log in which that is its number
  * @property {string} [key]  of a reaction
@@ -294,9 +297,12 @@ export function listOf({ kind }) {
  *
  * @param {Draft} draft
  */
-export function keyOf({ kind, id, createdAt, body, key, on, user = '' }) {
+export function keyOf({ kind, id, createdAt, body, key, on, user = '', ...of }) {
   if (kind === 'send') return id;
-  return `${id} ${kind} ${createdAt} ${kind === 'react' ? `${on} ${key} ${user}` : body}`;
+  const { mentions, mentionAll } = of;
+  const isPlain = mentions === undefined && mentionAll === undefined;
+  const text = isPlain ? body : `${body} ${JSON.stringify([mentions, mentionAll])}`;
+  return `${id} ${kind} ${createdAt} ${kind === 'react' ? `${on} ${key} ${user}` : text}`;
 }
 
 /** @param {Draft} draft */

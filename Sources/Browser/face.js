@@ -1,6 +1,7 @@
 /** @import { Conversation } from './conversation.js' */
 /** @import { Seen } from './outbox.js' */
-/** @import { Gap, ReactionsPlace, ReactionsResult } from './types.js' */
+/** @import { Gap, Mentions, MentionsPlace, MentionsResult, ReactionsPlace } from './types.js' */
+/** @import { ReactionsResult, SendFields } from './types.js' */
 
 /** What all faces of a conversation have: `ManagedMessageList`, `History`, `ChatDataSource`. */
 export class Face {
@@ -33,9 +34,12 @@ export class Face {
    * @param {string} body
    * @param {Record<string, *>} [metadata]
    * @param {*} [attachment]
+   * @param {SendFields} [fields]  the message to which it replies, and whom it mentions
    * @returns {string}  its id
    */
-  send(body, metadata, attachment) { return this.conversation.send(body, metadata, attachment); }
+  send(body, metadata, attachment, fields) {
+    return this.conversation.send(body, metadata, attachment, fields);
+  }
 
   /**
    * The `rev` that an edit is of: that of the value shown.
@@ -53,9 +57,10 @@ export class Face {
    *
    * @param {string} id
    * @param {string} body
+   * @param {SendFields} [fields]  what is left out stays; `replyTo: undefined` takes a reply away
    * @returns {string}  its id from now on
    */
-  rewrite(id, body) { return this.conversation.rewrite(id, body); }
+  rewrite(id, body, fields) { return this.conversation.rewrite(id, body, fields); }
 
   /** @param {string} id  of what is given up */
   discard(id) { this.conversation.discard(id); }
@@ -74,9 +79,10 @@ export class Face {
    *
    * @param {string | Seen} of  an id (the value that is shown), or what `see` gave
    * @param {string} body
+   * @param {Mentions} [mentions]  what is left out stays
    * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
-  edit(of, body) { return this.conversation.edit(this.#seen(of), body); }
+  edit(of, body, mentions) { return this.conversation.edit(this.#seen(of), body, mentions); }
 
   /**
    * Deletes a message, now or in the next session.
@@ -108,6 +114,14 @@ export class Face {
    * @returns {Promise<ReactionsResult>}  rejects with a `RequestError`
    */
   fetchReactions(id, place = {}) { return this.conversation.fetchReactions(id, place); }
+
+  /**
+   * Where others mention the user, or all, oldest first.
+   *
+   * @param {MentionsPlace} [place]
+   * @returns {Promise<MentionsResult>}  rejects with a `RequestError`
+   */
+  fetchMentions(place = {}) { return this.conversation.fetchMentions(place); }
 
   /** @param {string | Seen} of */
   #seen(of) { return typeof of === 'string' ? this.see(of) : of; }

@@ -33,12 +33,17 @@
  * @typedef {import('./outbox.js').Seen} Seen
  * @typedef {import('./types.js').Gap} Gap
  * @typedef {import('./types.js').Have} Have
+ * @typedef {import('./types.js').Mentions} Mentions
+ * @typedef {import('./types.js').MentionsPlace} MentionsPlace
+ * @typedef {import('./types.js').MentionsResult} MentionsResult
  * @typedef {import('./types.js').Message} Message
  * @typedef {import('./types.js').Participant} Participant
  * @typedef {import('./types.js').Reaction} Reaction
  * @typedef {import('./types.js').ReactionsPlace} ReactionsPlace
  * @typedef {import('./types.js').ReactionsResult} ReactionsResult
  * @typedef {import('./types.js').Reason} Reason
+ * @typedef {import('./types.js').ReplyTo} ReplyTo
+ * @typedef {import('./types.js').SendFields} SendFields
  * @typedef {import('./types.js').Unread} Unread
  * @typedef {import('./types.js').UpstreamState} UpstreamState
  */
@@ -66,6 +71,7 @@ export { Holder } from './holder.js';
 export { newIdentifier } from './identifier.js';
 export { loadFor, loadForGap } from './loading.js';
 export { ManagedMessageList } from './managed-message-list.js';
+export { mentionsUser } from './mentions.js';
 export { applyDelta, merge } from './merge.js';
 export { MessageStore } from './message-store.js';
 export { Outbox } from './outbox.js';

@@ -16,11 +16,14 @@ export function messagesOf(items, conversation, user) {
   return items.flatMap((item) => {
     if (item.kind === 'message') return [{ message: item.message, isHeld: item.isHeld }];
     if (item.kind === 'gap') return [];
-    const { id, body, metadata, attachment, createdAt } = item.draft;
+    const { id, body, metadata, attachment, replyTo, createdAt } = item.draft;
+    const { mentions, mentionAll } = item.draft;
     const author = user ?? '';
     const message = {
       id, conversation, author, body, metadata, createdAt, deleted: false,
       ...(attachment !== undefined && { attachment }),
+      ...(replyTo !== undefined && { replyTo: { id: replyTo } }),
+      ...(mentions?.length && { mentions }), ...(mentionAll && { mentionAll }),
     };
     return [{ message, isHeld: false }];
   });

@@ -12,7 +12,7 @@ import { WrittenLater } from './written-later.js';
 /** @import { ConversationLog } from './conversation-log.js' */
 /** @import { Draft } from './drafts.js' */
 /** @import { MessageStore } from './message-store.js' */
-/** @import { Head, Message } from './types.js' */
+/** @import { Head, Mentions, Message, SendFields } from './types.js' */
 
 /**
  * The value of a message that its author sees: see `Outbox.see`.
@@ -136,13 +136,16 @@ export class Outbox {
    * @param {string} body
    * @param {Record<string, *>} [metadata]
    * @param {*} [attachment]
+   * @param {SendFields} [fields]
    * @returns {string}  its id
    * @throws {RequestError}  `bad_request`: it can't be encoded
    */
-  send(conversation, body, metadata, attachment) {
+  send(conversation, body, metadata, attachment, fields = {}) {
+    const { replyTo, mentions, mentionAll } = fields;
     const id = newIdentifier();
     // Its author may change the objects that they gave, and a store takes no functions.
-    this.#add({ kind: 'send', id, conversation, body, ...asSent({ metadata, attachment }) });
+    const said = asSent({ metadata, attachment, replyTo, mentions, mentionAll });
+    this.#add({ kind: 'send', id, conversation, body, ...said });
     return id;
   }
 
@@ -152,14 +155,15 @@ export class Outbox {
    *
    * @param {string} id
    * @param {string} body
+   * @param {SendFields} [fields]  what is left out stays; `replyTo: undefined` takes a reply away
    * @returns {string}  its id from now on
    * @throws {RequestError}  `bad_request`: it can't be encoded; the draft stays
    */
-  rewrite(id, body) {
+  rewrite(id, body, fields = {}) {
     const draft = this.#stopped(id);
     if (!draft) return id;
     const { createdAt, state, error, code, reason, current, ...written } = draft;
-    const next = { ...written, body };
+    const next = { ...written, ...ownCopy(fields), body };
     if (draft.kind === 'send') next.id = newIdentifier();
     else if (state === 'conflict') {
       // Its author was shown what there is now.
@@ -197,9 +201,12 @@ export class Outbox {
    * @param {string} conversation
    * @param {string | Seen} of  an id (the present value), or what `see` gave
    * @param {string} body
+   * @param {Mentions} [mentions]  what is left out stays
    * @returns {Promise<void>}  rejects with a `RequestError`; a `conflict` has `current`
    */
-  edit(conversation, of, body) { return this.#write('edit', conversation, of, body); }
+  edit(conversation, of, body, mentions) {
+    return this.#write('edit', conversation, of, body, mentions);
+  }
 
   /**
    * Deletes a message, now or in the next session.
@@ -352,12 +359,14 @@ export class Outbox {
    * @param {string} conversation
    * @param {string | Seen} of
    * @param {string} body
+   * @param {Mentions} [mentions]
    */
-  #write(kind, conversation, of, body) {
+  #write(kind, conversation, of, body, { mentions, mentionAll } = {}) {
     const { id, rev: ifRev, head } = typeof of === 'string' ? this.see(conversation, of) : of;
     /** @type {Promise<void>} */
     const done = new Promise((resolve, reject) => {
-      this.#add({ kind, id, conversation, body, ifRev, head }, { resolve, reject });
+      const said = asSent({ mentions, mentionAll });
+      this.#add({ kind, id, conversation, body, ...said, ifRev, head }, { resolve, reject });
     });
     // It can be read from the drafts too.
     done.catch(() => {});
@@ -584,10 +593,28 @@ function requestOf({ kind, id, conversation, body, metadata, attachment, ifRev, 
     const { key, on, user } = of;
     return ['react', { conversation, id, key, on, ...(user !== undefined && { user }) }];
   }
-  const params = kind === 'send' ? { id, body, metadata, attachment }
-    : { id, ...(kind === 'edit' && { body }), ...(ifRev !== undefined && { ifRev }) };
+  const { replyTo, mentions, mentionAll } = of;
+  const params = kind === 'send'
+    // A new message has nothing that could be taken away.
+    ? {
+      id, body, metadata, attachment, replyTo,
+      mentions: mentions?.length === 0 ? undefined : mentions, mentionAll: mentionAll || undefined,
+    }
+    : {
+      id, ...(kind === 'edit' && { body, mentions, mentionAll }),
+      ...(ifRev !== undefined && { ifRev }),
+    };
   const method = { send: 'sendMessage', edit: 'editMessage', delete: 'deleteMessage' }[kind];
   return [method, { conversation, ...params }];
+}
+
+/**
+ * What was named of a message's fields: its author may change the list that they gave.
+ *
+ * @param {SendFields} fields
+ */
+function ownCopy({ mentions, ...fields }) {
+  return { ...fields, ...(mentions && { mentions: [...mentions] }) };
 }
 
 /**

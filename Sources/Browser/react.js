@@ -26,8 +26,9 @@ import { Followed } from './followed.js';
 /** @import { Seen } from './outbox.js' */
 /** @import { SubscriptionPhase } from './subscription.js' */
 /** @import { RequestError } from './request-error.js' */
-/** @import { ConversationRecord, Gap, Participant, ReactionsPlace } from './types.js' */
-/** @import { ReactionsResult, Unread, UpstreamState } from './types.js' */
+/** @import { ConversationRecord, Gap, Mentions, MentionsPlace } from './types.js' */
+/** @import { MentionsResult, Participant, ReactionsPlace, ReactionsResult } from './types.js' */
+/** @import { SendFields, Unread, UpstreamState } from './types.js' */
 
 /**
  * @typedef {object} ConversationSnapshot  what a view shows of a conversation
@@ -53,22 +54,29 @@ import { Followed } from './followed.js';
  * @property {string | null} endingReason  in a word: `not_found`, `removed`, `deleted`, `forbidden`
  *
  * @typedef {object} ConversationActions
- * @property {(body: string, metadata?: Record<string, *>, attachment?: *) => string} send
+ * @property {(body: string, metadata?: Record<string, *>, attachment?: *, fields?: SendFields)
+ *   => string} send  `fields`: the message to which it replies, and whom it mentions
  * @property {(id: string) => void} resend  what failed, or is in conflict
  * @property {(id: string) => void} discard  what failed, or is in conflict
- * @property {(id: string, body: string) => string} rewrite  gives what failed another text
+ * @property {(id: string, body: string, fields?: SendFields) => string} rewrite  gives what failed
+ *   another text
  * @property {(id: string) => Seen} see  notes which value its author sees as an edit begins
- * @property {(of: string | Seen, body: string) => Promise<void>} edit  an id, or what `see` gave
+ * @property {(of: string | Seen, body: string, mentions?: Mentions) => Promise<void>} edit  an id,
+ *   or what `see` gave
  * @property {(of: string | Seen) => Promise<void>} remove  deletes a message
  * @property {(message: string, key: string, on?: boolean, options?: {user?: string})
  *   => Promise<void>} react  has the user react to a message; `on` false takes that back
  * @property {(message: string, place?: ReactionsPlace) => Promise<ReactionsResult>} fetchReactions
  *   who reacted to a message
+ * @property {(place?: MentionsPlace) => Promise<MentionsResult>} fetchMentions  where others
+ *   mention the user
  * @property {(seq: number) => void} markRead
  * @property {(hasText?: boolean) => void} typed
  * @property {(limit?: number) => Promise<void>} loadOlder
  * @property {(limit?: number) => Promise<void>} loadNewer
  * @property {() => Promise<string | null>} loadUnread  fetches the first message that is not read
+ * @property {(after?: number) => Promise<string | null>} loadMention  fetches the next message that
+ *   mentions the user
  * @property {(gap: Gap) => Promise<void>} fill
  * @property {(message: string) => Promise<boolean>} moveTo  loads what is around a message
  * @property {(first: string, last: string) => void} noteVisible  which messages are in view
@@ -77,6 +85,7 @@ import { Followed } from './followed.js';
  * @typedef {object} ConversationsSnapshot
  * @property {readonly ConversationRecord[]} records  latest activity first
  * @property {number} unreadCount  of all of them
+ * @property {number} unreadMentions  how many of them mention the user
  * @property {boolean} isLoaded
  * @property {boolean} isOpen
  * @property {boolean} hasMore
@@ -178,7 +187,8 @@ function loadUnreadOnce(conversation) {
 export function useUnread() {
   const { connection } = useChatClient();
   const followed = useMemo(() => new Followed(connection, ({ unread }) => ({
-    messages: unread?.messages, conversations: unread?.conversations, open: unread?.open,
+    messages: unread?.messages, conversations: unread?.conversations, mentions: unread?.mentions,
+    open: unread?.open,
   }), { opens: false }), [connection]);
   const now = useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
   return now.messages === undefined ? null : /** @type {Unread} */ (now);
@@ -224,8 +234,9 @@ function readConnection({ state: { phase, reason, code, retryAt }, isLive, user,
  * @param {ConversationList} list
  * @returns {ConversationsSnapshot}
  */
-function readList({ records, unreadCount, isLoaded, isOpen, hasMore, endingReason }) {
-  return { records, unreadCount, isLoaded, isOpen, hasMore, endingReason };
+function readList(list) {
+  const { records, unreadCount, unreadMentions, isLoaded, isOpen, hasMore, endingReason } = list;
+  return { records, unreadCount, unreadMentions, isLoaded, isOpen, hasMore, endingReason };
 }
 
 /**
@@ -249,20 +260,23 @@ function readConversation(conversation) {
 function actionsOf(conversation) {
   return {
     conversation,
-    send: (body, metadata, attachment) => conversation.send(body, metadata, attachment),
+    send: (body, metadata, attachment, fields) => (
+      conversation.send(body, metadata, attachment, fields)),
     resend: (id) => conversation.resend(id),
     discard: (id) => conversation.discard(id),
-    rewrite: (id, body) => conversation.rewrite(id, body),
+    rewrite: (id, body, fields) => conversation.rewrite(id, body, fields),
     see: (id) => conversation.see(id),
-    edit: (of, body) => conversation.edit(of, body),
+    edit: (of, body, mentions) => conversation.edit(of, body, mentions),
     remove: (of) => conversation.delete(of),
     react: (message, key, on, options) => conversation.react(message, key, on, options),
     fetchReactions: (message, place) => conversation.fetchReactions(message, place),
+    fetchMentions: (place) => conversation.fetchMentions(place),
     markRead: (seq) => conversation.markRead(seq),
     typed: (hasText) => conversation.typed(hasText),
     loadOlder: (limit) => conversation.loadOlder(limit),
     loadNewer: (limit) => conversation.loadNewer(limit),
     loadUnread: () => conversation.loadUnread(),
+    loadMention: (after) => conversation.loadMention(after),
     fill: (gap) => conversation.fill(gap),
     moveTo: (message) => conversation.loadAround(message),
     noteVisible: (first, last) => conversation.noteVisible(first, last),

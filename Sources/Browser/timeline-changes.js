@@ -169,6 +169,6 @@ function replaces(arrived, held, origin) {
 }
 
 /** @param {ListMessage} message */
-function tombstone({ body, attachment, metadata, ...message }) {
+function tombstone({ body, attachment, metadata, replyTo, mentions, mentionAll, ...message }) {
   return { ...message, deleted: true };
 }

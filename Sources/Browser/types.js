@@ -43,6 +43,25 @@
  * @property {number} total  of all pages
  * @property {string} [next]  the cursor of the next page; left out with the last one
  *
+ * @typedef {object} ReplyTo  the message to which another one replies
+ * @property {string} id
+ * @property {Seq} [seq]  left out where the log did not know the id, and in what is not sent yet
+ *
+ * @typedef {object} Mentions  whom a message mentions; in an edit, what is left out stays
+ * @property {readonly string[]} [mentions]  users; those who don't take part are left out
+ * @property {boolean} [mentionAll]  everybody
+ *
+ * @typedef {Mentions & {replyTo?: string}} SendFields  what else a message says; `replyTo`: the id
+ *   of the message to which it replies
+ *
+ * @typedef {object} MentionsPlace  which messages that mention the user are asked for
+ * @property {Seq} [after]  those behind this place; 0 where it is left out
+ * @property {number} [limit]  1 to 1,000; 100 where it is left out
+ *
+ * @typedef {object} MentionsResult  the answer of `fetchMentions`
+ * @property {{id: string, seq: Seq}[]} places  oldest first
+ * @property {number} total  of all, whatever was asked for
+ *
  * @typedef {object} Message
  * @property {string} id
  * @property {string} conversation
@@ -55,6 +74,9 @@
  * @property {string} createdAt  RFC 3339
  * @property {string | null} [editedAt]
  * @property {boolean} deleted
+ * @property {ReplyTo} [replyTo]  left out where it is no reply
+ * @property {string[]} [mentions]  the users whom it mentions; left out where there are none
+ * @property {true} [mentionAll]  it mentions everybody; left out where it does not
  * @property {Reaction[]} [reactions]  in the order in which their keys came; left out where none is
  * @property {Rev} [contentRev]  the last change that was no reaction; left out where it is `rev`
  * @property {true} [trimmed]  it was sent, and the log has it no longer
@@ -73,6 +95,8 @@
  * @property {Head} [head]
  * @property {number} [unreadCount]  the caller's own, in replies only
  * @property {Seq} [lastReadSeq]  the caller's own, in replies only
+ * @property {number} [unreadMentions]  how many of the unread messages mention the caller, or all;
+ *   as of the last answer, and up to date where the client has `unread`
  *
  * @typedef {object} Participant
  * @property {string} id
@@ -112,6 +136,7 @@
  * @typedef {object} Unread  what the user has not read, over all conversations
  * @property {number} messages
  * @property {number} conversations  in how many they are
+ * @property {number} mentions  how many of them mention the user, or all
  * @property {boolean} open  whether there may be changes that are not counted
  *
  * @typedef {{name: string, at: number, count: number}} Heard  the last that was heard of a

@@ -46,13 +46,15 @@ export class FakeLog {
     }, 'inserted');
   }
 
-  edit(seq, body) {
+  edit(seq, body, more = {}) {
     const { contentRev, ...message } = this.#messages.get(seq);
-    return this.#write({ ...message, body, editedAt: timeOf(seq) }, 'updated');
+    return this.#write({ ...message, body, editedAt: timeOf(seq), ...more }, 'updated');
   }
 
   delete(seq) {
-    const { body, metadata, reactions, contentRev, ...rest } = this.#messages.get(seq);
+    const {
+      body, metadata, reactions, contentRev, replyTo, mentions, mentionAll, ...rest
+    } = this.#messages.get(seq);
     this.#reactions.delete(seq);
     return this.#write({ ...rest, deleted: true }, 'deleted');
   }

@@ -159,16 +159,20 @@ const rightReact = `${start}
     const room = useConversation(id, { limit: 50 });
     const same = useConversation({ id });
     const { isLive, retryAt, reason } = useConnection();
-    const { records, unreadCount, loadMore } = useConversations();
+    const { records, unreadCount, unreadMentions, loadMore } = useConversations();
     const keys: string[] = room.items.map((item) => item.key);
     const gaps: readonly Gap[] = room.gaps;
     const typists: readonly string[] = room.typists;
     if (room.endingReason !== null || room.ending !== null) room.discard(room.send('hello'));
     room.edit('m1', 'other').then(() => room.remove('m1'));
     room.react('m1', 'ok').then(() => room.react('m1', 'ok', false));
+    room.send('hello', {}, null, { replyTo: 'm1', mentions: ['bob'], mentionAll: true });
+    room.rewrite('m1', 'other', { mentionAll: false });
+    room.edit('m1', 'other', { mentions: [] }).then(() => room.loadMention());
+    room.fetchMentions({ limit: 20 }).then(({ places, total }) => places[0].seq + total);
     room.fetchReactions('m1', { limit: 20 }).then(({ reactions }) => reactions[0].user);
     room.fill(gaps[0]).then(() => loadMore());
-    const text = [same.id, keys, typists, isLive, retryAt, reason, records[0].title, unreadCount].join();
+    const text = [same.id, keys, typists, isLive, retryAt, reason, records[0].title, unreadCount, unreadMentions].join();
     return createElement('p', null, text, useChatClient().pubsub.isConnected);
   }
   export const app = createElement(ChatProvider, { client }, createElement(Room, { id: 'ops' }));

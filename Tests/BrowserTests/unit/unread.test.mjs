@@ -5,6 +5,7 @@ import { playedConnection, settled } from './fake-gateway.mjs';
 test('what is unread is known by events and by answers, and may be behind while away', async () => {
   const { connection, sockets, clock } = playedConnection({ unread: true });
   const seen = [];
+  const four = { messages: 4, conversations: 2, mentions: 2 };
   connection.changed.listen(() => seen.push(connection.unread));
   connection.open();
   await settled();
@@ -15,25 +16,27 @@ test('what is unread is known by events and by answers, and may be behind while 
   });
   await settled();
   assert.equal(connection.unread, null);
-  sockets[0].frame({ event: 'unread', messages: 3, conversations: 2 });
-  assert.deepEqual(connection.unread, { messages: 3, conversations: 2, open: false });
+  sockets[0].frame({ event: 'unread', messages: 3, conversations: 2, mentions: 1, of: [] });
+  assert.deepEqual(
+    connection.unread, { messages: 3, conversations: 2, mentions: 1, open: false });
   assert.deepEqual(seen.at(-1), connection.unread);
   const list = connection.request('fetchConversations');
   sockets[0].reply(sockets[0].take('fetchConversations'), {
-    conversations: [], total: 0, unreadTotal: { messages: 4, conversations: 2 }, open: true,
+    conversations: [], total: 0, unreadTotal: four, open: true,
   }, { cached: false });
   await list;
-  assert.deepEqual(connection.unread, { messages: 4, conversations: 2, open: true });
-  sockets[0].frame({ event: 'unread', messages: 4, conversations: 2 });
+  assert.deepEqual(connection.unread, { ...four, open: true });
+  sockets[0].frame({ event: 'unread', ...four, of: [] });
   sockets[0].end(1006);
   await settled();
-  assert.deepEqual(connection.unread, { messages: 4, conversations: 2, open: true });
+  assert.deepEqual(connection.unread, { ...four, open: true });
   while (sockets.length < 2) await clock.advance(100);
   await sockets[1].welcome();
   assert.equal(connection.isLive, true);
-  assert.deepEqual(connection.unread, { messages: 4, conversations: 2, open: true });
+  assert.deepEqual(connection.unread, { ...four, open: true });
+  // A gateway of before counts no mentions.
   sockets[1].frame({ event: 'unread', messages: 0, conversations: 0 });
-  assert.deepEqual(connection.unread, { messages: 0, conversations: 0, open: false });
+  assert.deepEqual(connection.unread, { messages: 0, conversations: 0, mentions: 0, open: false });
 });
 
 test('who does not ask sends no such param', async () => {

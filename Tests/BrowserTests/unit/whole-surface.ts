@@ -6,13 +6,14 @@ import {
   RequestError, ScrollView, Signal, Timeline, applyDelta, chatItemChanges, closeReason,
   connectionOf, decorateChatItems, distance, findBoundaries, findBoundariesOf,
   findBoundaryIndices, historyScenario, indexOfChatItem, isFillable, loadFor, loadForGap,
-  mayComeBack, merge, newIdentifier, nextLoad, onError, pageByLimit, scenarioOf, tombstones,
+  mayComeBack, mentionsUser, merge, newIdentifier, nextLoad, onError, pageByLimit, scenarioOf, tombstones,
 } from '@gapless/client';
 import type {
   Ask, ConnectionState, ConversationName, Credentials, Have, Reason, Seen, Unread, UpstreamState,
   Boundary, ChatDataSourceDelegate, ChatMessageItem, ConversationDelta, ConversationRecord, Draft,
-  Gap, HistoryDelegate, Item, ListMessage, ListNews, ManagedMessageListDelegate, Message,
-  MessageDelta, MessagesNews, Participant, Reaction, ReactionsPlace, ReactionsResult,
+  Gap, HistoryDelegate, Item, ListMessage, ListNews, ManagedMessageListDelegate, Mentions,
+  MentionsPlace, MentionsResult, Message, MessageDelta, MessagesNews, Participant, Reaction,
+  ReactionsPlace, ReactionsResult, ReplyTo, SendFields,
 } from '@gapless/client';
 
 /** The members of a class that are, or give, what tsc knows nothing of. */
@@ -73,15 +74,20 @@ export async function faces(record: ConversationRecord) {
     const gaps: readonly Gap[] = face.gaps;
     const ending: string | null = face.ending;
     const written: readonly Draft[] = [...face.drafts, ...face.edits];
-    const id: string = face.send('hello', { color: 'red' });
+    const about: Mentions = { mentions: ['bob'], mentionAll: false };
+    const fields: SendFields = { ...about, replyTo: 'm1' };
+    const id: string = face.send('hello', { color: 'red' }, undefined, fields);
     face.retry(id);
-    console.log(face.rewrite(id, 'shorter'), written[0]?.code === 'too_large');
+    console.log(face.rewrite(id, 'shorter', { replyTo: undefined }), written[0]?.replyTo);
     face.discard(id);
     face.markRead(1);
-    await Promise.all([face.edit(id, 'other'), face.delete(id)]).catch((error: unknown) => {
+    await Promise.all([face.edit(id, 'other', about), face.delete(id)]).catch((error: unknown) => {
       if (error instanceof RequestError) console.log(error.code, error.retry, error.current);
     });
     console.log(gaps.filter(isFillable), ending, written);
+    const behind: MentionsPlace = { after: 3, limit: 1 };
+    const { places, total: all }: MentionsResult = await face.fetchMentions(behind);
+    console.log(places[0].seq, all, (await client.fetchMentions(record, behind)).total);
     const place: ReactionsPlace = { key: 'ok', limit: 50 };
     await face.react(id, 'ok').then(() => face.react(id, 'ok', false, { user: 'bob' }));
     const { reactions, total, next }: ReactionsResult = await face.fetchReactions(id, place);
@@ -89,6 +95,8 @@ export async function faces(record: ConversationRecord) {
     console.log(reactions[0].user, reactions[0].at, total, more.reactions[0].key);
   }
   for (const row of list.rows) console.log(row.kind === 'gap' ? row.gap.after : row.message.body);
+  const answered: ReplyTo | undefined = list.messageAt(0).replyTo;
+  console.log(answered?.id, answered?.seq, mentionsUser(list.messageAt(0), 'alice'));
   const chips: Reaction[] = list.messageAt(0).reactions ?? [];
   console.log(chips.map(({ key, count, users, own }) => [key, count, users.join(), own === true]));
   console.log(list.messageAt(list.messageCount() - 1).author, list.isHeldAt(0), list.hasMore.after);
@@ -97,7 +105,7 @@ export async function faces(record: ConversationRecord) {
   const shown: readonly ChatMessageItem[] = source.chatItems;
   const found = await client.findBoundaries(record);
   const ends: Boundary[] = found.boundaries;
-  console.log(shown, ends[0].newest.seq, client.send(record.id, 'hello', { color: 'red' }));
+  console.log(shown, ends[0].newest.seq, client.send(record.id, 'hello', {}, null, { mentionAll: true }));
   client.pubsub.onConnect(() => list.online());
   client.pubsub.onDisconnect(() => list.offline());
   client.subscribeMessages(record, (deltas, { ending }: MessagesNews) => console.log(ending));
@@ -135,8 +143,10 @@ export function parts(messages: ListMessage[], page: Message[], gap: Gap, elemen
   const conversation = new Conversation(connection, 'ops');
   const items: readonly Item[] = conversation.items;
   console.log(conversation.firstUnread?.length, conversation.olderError?.code);
+  conversation.loadMention(5).then((id: string | null) => console.log(id));
   const list = new ConversationList(connection);
   list.create({ title: 'Ops', participants: ['alice'] }).then(({ id }) => list.record(id));
+  console.log(list.unreadMentions, list.records[0].unreadMentions, connection.unread?.mentions);
   const runs = new Coverage([[1, 5]]).union(Coverage.interval(8, 9));
   const known = { runs, floor: 1, head: 20 };
   console.log(loadFor({ jump: 3 }, known)?.order, loadForGap(gap, 'older', known)?.before);
