@@ -2,6 +2,7 @@
 
 import unittest
 
+import axe
 from browser import BrowserTestCase
 from gateway import path
 from playwright.sync_api import expect
@@ -23,6 +24,7 @@ class QuoteTests(BrowserTestCase):
             self.room, "bob", "Lunch at noon", *(f"Line {n}" for n in range(between)))
         quoted = self.messages()[0]
         name = {"id": quoted["id"], "seq": 1, **more}
+        # As it was written before messages had a field for it.
         self.gateway.say(self.room, "bob", "As I said", metadata={"replyTo": name})
         alice = self.open("alice", self.room)
         return alice, alice.message("As I said").locator(".quote"), quoted
@@ -35,8 +37,8 @@ class QuoteTests(BrowserTestCase):
         alice.say("Gladly")
         expect(bob.message("Gladly").locator(".quote")).to_have_text("bob Lunch?")
         asked, answered = self.messages("order=asc")
-        self.assertEqual(
-            {"replyTo": {"id": asked["id"], "seq": 1}}, answered["metadata"])
+        self.assertEqual({"id": asked["id"], "seq": 1}, answered["replyTo"])
+        self.assertEqual({}, answered["metadata"])
 
     def test_a_quote_follows_what_it_quotes_near_and_far(self):
         for between in (3, 300):
@@ -69,6 +71,30 @@ class QuoteTests(BrowserTestCase):
                 alice, quote, _ = self.quoting(between, id="another", text="I owe bob a million")
                 expect(quote).to_have_text("This quotes something that was not said here")
                 self.picture(alice, "quote-forged")
+
+    def test_a_reply_leads_to_its_message_however_far_away(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.say(self.room, "bob", "Lunch at noon", *(f"Line {n}" for n in range(300)))
+        first, = self.messages()
+        self.gateway.call("POST", path(self.room, "messages"), {
+            "id": f"{self.room} reply", "author": "bob", "body": "As I said",
+            "replyTo": first["id"]})
+        alice = self.open("alice", self.room)
+        quote = alice.message("As I said").locator(".quote")
+        expect(quote).to_have_text("bob Lunch at noon")
+        quote.click()
+        expect(alice.message("Lunch at noon").first).to_be_focused()
+        expect(alice.message("Lunch at noon").first).to_be_in_viewport()
+
+    def test_a_reply_to_a_message_that_is_not_there_says_so(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        self.gateway.call("POST", path(self.room, "messages"), {
+            "id": f"{self.room} reply", "author": "bob", "body": "Gladly", "replyTo": "unknown"})
+        alice = self.open("alice", self.room)
+        expect(alice.message("Gladly").locator(".quote")).to_have_text(
+            "This answers a message that is not here")
+        self.assertEqual([], axe.findings(alice.page))
+        self.picture(alice, "quote-gone")
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+import { mentionsUser } from '../../Browser/mentions.js';
 import { element, setText } from './dom.js';
 
 /** @import { Item } from '../../Browser/items.js' */
@@ -33,6 +34,9 @@ export class Announcer {
     }
     if (news.length === 0) return;
     setText(this.element, news.length > MOST ? `${news.length} new messages`
-      : news.map(({ author, body }) => `${nameOf(author)}: ${body ?? ''}`).join('\n'));
+      : news.map((message) => {
+        const about = mentionsUser(message, user) ? ' mentions you' : '';
+        return `${nameOf(message.author)}${about}: ${message.body ?? ''}`;
+      }).join('\n'));
   }
 }

@@ -1,7 +1,9 @@
 import { element, hasKeyboard, icon, setAttribute, setText } from './dom.js';
-import { replyTo, shortened } from './quote.js';
+import { MentionList } from './mention-list.js';
+import { shortened } from './quote.js';
 
 /** @import { Message } from '../../Browser/types.js' */
+/** @import { Mentionable } from './mentions.js' */
 
 /** What begins a message that tells what its author does. */
 const ACT = /^\/me\s+(?=\S)/u;
@@ -10,7 +12,8 @@ const SEND = 'M4 10h11M10.5 5.5L15 10l-4.5 4.5';
 /**
  * The box to write in. Enter sends and Shift+Enter begins a new line; where there is no keyboard
  * Enter begins a new line, as its key then says, and the button sends. Arrow up in an empty box
- * edits one's last message, Escape leaves the edit, or the reply.
+ * edits one's last message, Escape leaves the edit, or the reply. Behind an @ those who take part
+ * are offered.
  */
 export class Composer {
   #onSend;
@@ -27,14 +30,15 @@ export class Composer {
 
   /**
    * @param {object} options
-   * @param {(body: string, metadata?: Record<string, *>) => boolean} options.onSend  gives whether
-   *   it could be taken
+   * @param {(body: string, metadata?: Record<string, *>, replyTo?: string) => boolean}
+   *   options.onSend  gives whether it could be taken
    * @param {(message: Message) => (body: string) => void} options.onEdit  a message begins to be
    *   changed; gives what takes the new text
    * @param {(hasText: boolean) => void} options.onTyped
    * @param {() => Message | undefined} options.onRecall  one's own last message
+   * @param {() => Mentionable} options.among  whom a message here may mention
    */
-  constructor({ onSend, onEdit, onTyped, onRecall }) {
+  constructor({ onSend, onEdit, onTyped, onRecall, among }) {
     this.#onSend = onSend;
     this.#onEdit = onEdit;
     this.#onTyped = onTyped;
@@ -45,6 +49,7 @@ export class Composer {
       oninput: () => this.#typed(),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
     });
+    this.mentions = new MentionList({ box: this.box, among, onChosen: () => this.#typed() });
     this.send = element('button', {
       type: 'submit', class: 'send', 'aria-label': 'Send', title: 'Send', disabled: true,
       // The focus stays where one writes, and with it the keyboard on the screen.
@@ -57,7 +62,8 @@ export class Composer {
     /** What to put on the page. */
     this.element = element('form', {
       class: 'composer', onsubmit: (/** @type {Event} */ event) => this.#submit(event),
-    }, this.note, element('div', { class: 'box' }, this.box, this.send));
+    }, this.note,
+    element('div', { class: 'box' }, this.box, this.send, ...this.mentions.elements));
   }
 
   /** What is written and not sent: the text that an edit put aside, while there is one. */
@@ -146,9 +152,8 @@ export class Composer {
     const editing = this.#editing;
     if (editing === null) {
       const act = ACT.exec(body);
-      const answer = this.#answered && replyTo(this.#answered);
-      const metadata = answer || act ? { ...answer, ...(act && { emote: true }) } : undefined;
-      if (!this.#onSend(act ? body.slice(act[0].length) : body, metadata)) return;
+      const said = act ? body.slice(act[0].length) : body;
+      if (!this.#onSend(said, act ? { emote: true } : undefined, this.#answered?.id)) return;
       this.#answered = null;
       this.#drawNote('');
       this.#fill('');
@@ -161,7 +166,7 @@ export class Composer {
   /** @param {KeyboardEvent} event */
   #key(event) {
     // While an input method composes a word, its keys are its own.
-    if (event.isComposing) return;
+    if (event.isComposing || this.mentions.key(event)) return;
     if (event.key === 'Enter' && !event.shiftKey && hasKeyboard()) {
       this.#submit(event);
     } else if (event.key === 'Escape' && !this.note.hidden) {
@@ -178,12 +183,14 @@ export class Composer {
   #typed() {
     this.#grow();
     this.#drawSend();
+    this.mentions.update();
     if (this.#editing === null) this.#onTyped(this.box.value.trim() !== '');
   }
 
   /** @param {string} text */
   #fill(text) {
     this.box.value = text;
+    this.mentions.close();
     this.#grow();
     this.#drawSend();
   }

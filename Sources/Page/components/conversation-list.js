@@ -194,6 +194,7 @@ class Entry {
     this.title = element('span', { class: 'title' });
     this.time = element('time', { class: 'when' });
     this.preview = element('span', { class: 'preview' });
+    this.mentions = element('span', { class: 'mentions' });
     this.badge = element('span', { class: 'badge' });
     this.link = element('a', {
       href: `?conversation=${encodeURIComponent(id)}`,
@@ -205,7 +206,7 @@ class Entry {
       },
     }, this.picture,
     element('span', { class: 'line' }, this.title, this.time),
-    element('span', { class: 'line' }, this.preview, this.badge));
+    element('span', { class: 'line' }, this.preview, this.mentions, this.badge));
     this.element = element('li', {}, this.link);
   }
 
@@ -221,7 +222,7 @@ class Entry {
       this.picture.replaceChildren(avatar(name, 'group'));
     }
     const last = record.lastMessage;
-    const unread = record.unreadCount ?? 0;
+    const { unreadCount: unread = 0, unreadMentions: mentions = 0 } = record;
     setText(this.preview, unsent === '' ? previewText(last, user) : `Not sent yet: ${unsent}`);
     setAttribute(this.preview, 'data-unsent', unsent !== '' || undefined);
     setText(this.time, last ? briefTime(last.createdAt) : '');
@@ -229,6 +230,10 @@ class Entry {
     setText(this.badge, unread > 999 ? '999+' : String(unread));
     setAttribute(this.badge, 'aria-label', unread > 0 ? `${unread} unread` : undefined);
     this.badge.hidden = unread === 0;
+    setText(this.mentions, mentions > 99 ? '@99+' : `@${mentions}`);
+    setAttribute(this.mentions, 'aria-label',
+      `${mentions} ${mentions === 1 ? 'mentions' : 'mention'} you`);
+    this.mentions.hidden = mentions === 0;
     setAttribute(this.link, 'data-unread', unread > 0 || undefined);
     setAttribute(this.link, 'aria-current', isSelected ? 'page' : undefined);
   }

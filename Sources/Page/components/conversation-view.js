@@ -3,7 +3,9 @@ import { Composer } from './composer.js';
 import { confirmation } from './dialogs.js';
 import { element, icon, setText, soon } from './dom.js';
 import { FindPanel } from './find-panel.js';
+import { mentionedIn, mentionsChanged } from './mentions.js';
 import { MessageList } from './message-list.js';
+import { isAboutMentions } from './message-row.js';
 import { conversationName, listNames } from './people.js';
 import { showPeople } from './people-dialog.js';
 import { focusBack } from './reactions.js';
@@ -61,10 +63,14 @@ export class ConversationView {
     this.#unsent = unsent;
     this.#health = health;
     this.composer = new Composer({
-      onSend: (body, metadata) => this.#send(body, metadata),
-      onEdit: ({ id }) => {
-        const seen = conversation.see(id);
-        return (body) => this.#attempt(conversation.edit(seen, body), 'changed');
+      among: () => this.#among,
+      onSend: (body, metadata, replyTo) => this.#send(body, metadata, replyTo),
+      onEdit: (message) => {
+        const seen = conversation.see(message.id);
+        return (body) => {
+          const mentions = mentionsChanged(message, body, this.#among);
+          return this.#attempt(conversation.edit(seen, body, mentions), 'changed');
+        };
       },
       onTyped: (hasText) => conversation.typed(hasText),
       onRecall: () => this.#ownLast(),
@@ -76,8 +82,16 @@ export class ConversationView {
       connection, conversation, user: connection.user, health,
       onReply: (message) => this.composer.reply(message, this.#nameOf(message.author)),
       onEdit: (message) => this.composer.edit(message),
-      onRewrite: ({ id, body }) => this.composer.revise('Editing what was not sent', body,
-        (text) => conversation.rewrite(id, text)),
+      onRewrite: (draft) => this.composer.revise('Editing what was not sent', draft.body,
+        (text) => this.#rewrite(draft, text)),
+      onPlain: ({ id, kind, body, reason }) => {
+        const isNoReply = reason === 'not_enabled' && kind === 'send';
+        conversation.rewrite(id, body, {
+          mentionAll: undefined,
+          ...(reason === 'not_enabled' && { mentions: undefined }),
+          ...(isNoReply && { replyTo: undefined }),
+        });
+      },
       onDelete: (message) => this.#delete(message),
       onReact: ({ id }, key, on) => this.#react(id, key, on),
       onView: (first, last) => { this.truth.view = [first, last]; },
@@ -162,6 +176,39 @@ export class ConversationView {
   /** @param {string} id */
   #nameOf(id) { return this.#conversation.people.get(id)?.name ?? id; }
 
+  /**
+   * Whom a message here may mention. Of more people than a page has all of, those who spoke in what
+   * is here: the gateway leaves out who takes no part.
+   */
+  get #among() {
+    const { people, record, items, id } = this.#conversation;
+    const { user } = this.#connection;
+    const known = record ?? this.#list.record(id);
+    const ids = people.size > 0 ? [...people.keys()]
+      : known?.participants ?? this.#list.record(id)?.participants
+        ?? items.flatMap((item) => (item.kind === 'message' ? [item.message.author] : []));
+    const others = [...new Set(ids)].filter((of) => of !== user);
+    const { admins = [] } = known ?? {};
+    return {
+      people: others.map((of) => ({ id: of, name: this.#nameOf(of) })),
+      hasAll: known !== undefined && (admins.length === 0 || admins.includes(user ?? '')),
+    };
+  }
+
+  /**
+   * Gives what was not sent another text, and mentions those whom that names.
+   *
+   * @param {import('../../Browser/drafts.js').Draft} draft
+   * @param {string} text
+   */
+  #rewrite({ id, kind }, text) {
+    const conversation = this.#conversation;
+    const message = kind === 'edit' ? conversation.message(id) : undefined;
+    const fields = message === undefined ? mentionedIn(text, this.#among)
+      : mentionsChanged(message, text, this.#among);
+    conversation.rewrite(id, text, { mentions: undefined, mentionAll: undefined, ...fields });
+  }
+
   #draw() {
     const conversation = this.#conversation;
     const listed = this.#list.record(conversation.id);
@@ -176,6 +223,7 @@ export class ConversationView {
     this.notice.hidden = notice === '';
     setText(this.notice, notice);
     this.composer.setEnabled(conversation.phase !== 'ended');
+    this.messages.unreadMentions = listed?.unreadMentions ?? 0;
     this.#list.markRead(conversation.id, conversation.lastReadSeq ?? 0);
   }
 
@@ -193,10 +241,14 @@ export class ConversationView {
   /**
    * @param {string} body
    * @param {Record<string, *>} [metadata]
+   * @param {string} [replyTo]
    */
-  #send(body, metadata) {
+  #send(body, metadata, replyTo) {
+    const { mentions, mentionAll } = mentionedIn(body, this.#among);
     try {
-      this.#conversation.send(body, metadata);
+      this.#conversation.send(body, metadata, undefined, {
+        replyTo, ...(mentions.length > 0 && { mentions }), ...(mentionAll && { mentionAll }),
+      });
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
       confirmation({ question: `This can't be sent: ${message}.`, answer: 'OK', isOnly: true });
@@ -225,7 +277,8 @@ export class ConversationView {
     } catch (error) {
       // What is in conflict or too large stands below its message, with what one can do about it.
       if (RequestError.is(error, 'conflict') || RequestError.is(error, 'too_large')) return;
-      const { message } = /** @type {Error} */ (error);
+      const { message, reason } = /** @type {RequestError} */ (error);
+      if (isAboutMentions(reason)) return;
       const question = `The message was not ${what}: ${message}.`;
       await confirmation({ question, answer: 'OK', isOnly: true });
     }

@@ -57,6 +57,8 @@ export class MessageList {
   #unreadAfter = null;
   #newest = 0;
   #seenNewest = 0;
+  /** The place of the mention that was shown last. */
+  #mentionShown = 0;
   #scheduleUpdate = soon(() => this.#update());
   #tellRead = afterPaint(() => this.#moveMarker());
   /** @type {(() => void)[]} */
@@ -71,6 +73,7 @@ export class MessageList {
    * @param {(message: Message) => void} options.onReply
    * @param {(message: Message) => void} options.onEdit
    * @param {(draft: import('../../Browser/drafts.js').Draft) => void} options.onRewrite
+   * @param {(draft: import('../../Browser/drafts.js').Draft) => void} options.onPlain
    * @param {(message: Message) => void} options.onDelete
    * @param {(message: Message, key: string, on: boolean) => void} options.onReact
    * @param {(first: number, last: number) => void} options.onView  these places are in view
@@ -124,13 +127,17 @@ export class MessageList {
     this.jump = element('button', {
       type: 'button', class: 'jump', hidden: true, onclick: () => this.#goToEnd(true),
     });
+    this.mention = element('button', {
+      type: 'button', class: 'next-mention', hidden: true, onclick: () => this.#showNextMention(),
+    });
     this.missed = new MissedBar({
       onFirst: () => this.#showFirstMissed(), onRead: () => this.#takeAsRead(),
     });
     this.strip = new Strip({ conversation, onShow: (seq) => this.reveal(seq) });
     /** What to put on the page. */
     this.element = element('div', { class: 'messages' },
-      this.scroller, this.strip.element, this.missed.element, this.jump, this.#announcer.element);
+      this.scroller, this.strip.element, this.missed.element, this.jump, this.mention,
+      this.#announcer.element);
     this.#watch();
   }
 
@@ -149,6 +156,17 @@ export class MessageList {
   clearUnread() {
     this.#unreadAfter = null;
     this.#scheduleUpdate();
+  }
+
+  /** How many unread messages mention the user, wherever they stand: a button leads to them. */
+  set unreadMentions(count) {
+    const hadFocus = count === 0 && document.activeElement === this.mention;
+    this.mention.hidden = count === 0;
+    if (hadFocus) this.scroller.focus({ preventScroll: true });
+    setText(this.mention, `@ ${count}`);
+    const what = count === 1 ? 'the unread mention of you' : `the next of ${count} unread mentions`;
+    setAttribute(this.mention, 'aria-label', `Go to ${what}`);
+    setAttribute(this.mention, 'title', `Go to ${what}`);
   }
 
   /**
@@ -300,6 +318,7 @@ export class MessageList {
     if (this.#isPlaced) this.#place = this.#view.isAtEnd ? null : shown?.id ?? null;
     this.#isPlaced = this.#isOpen = false;
     [this.#newest, this.#seenNewest, this.#unreadAfter] = [0, 0, null];
+    this.#mentionShown = 0;
   }
 
   /**
@@ -339,6 +358,23 @@ export class MessageList {
     await rest(this.#view);
     this.#view.scrollToItem('unread', 'top', UNREAD_INSET);
     return isHere;
+  }
+
+  /** Goes to the unread mention behind the one shown last, or to the first one. */
+  async #showNextMention() {
+    const conversation = this.#conversation;
+    const read = conversation.lastReadSeq ?? 0;
+    const after = Math.max(read, this.#mentionShown);
+    try {
+      let id = await conversation.loadMention(after);
+      if (id === null && after > read) id = await conversation.loadMention(read);
+      const message = id === null ? undefined : conversation.message(id);
+      if (message === undefined) return;
+      this.#mentionShown = message.seq;
+      await this.reveal(message.seq);
+    } catch {
+      this.#onLost();
+    }
   }
 
   async #showFirstMissed() {

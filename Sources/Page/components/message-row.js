@@ -1,5 +1,7 @@
+import { mentionsUser } from '../../Browser/mentions.js';
 import { element, icon } from './dom.js';
 import { gapElement, gapSignature } from './gap-row.js';
+import { handlesIn } from './mentions.js';
 import { clockTime, dayName, fullTime } from './moments.js';
 import { avatar, listNames, tone } from './people.js';
 import { quoteElement, quoteIn, quoteSignature } from './quote.js';
@@ -35,7 +37,8 @@ import { isEmoji, linkedText } from './text.js';
  * @property {(message: Message, button: HTMLElement) => void} onAddReaction  wants to choose one
  * @property {(message: Message, button: HTMLElement) => void} onShowReactions  wants to know who
  * @property {import('./quoted.js').QuotedMessages} quoted  what is quoted
- * @property {(quote: import('./quote.js').Quote) => void} onQuote
+ * @property {(place: {seq: number}) => void} onQuote  wants to see what is quoted
+ * @property {(draft: Draft) => void} onPlain  wants to send it without what was refused
  * @property {(id: string) => void} onReveal  of a message in a fold
  * @property {(id: string) => void} onHide  of a message that was in a fold
  */
@@ -44,10 +47,26 @@ import { isEmoji, linkedText } from './text.js';
 const EXCERPT = 400;
 /** Anybody may write metadata: what is no time of day is not shown. */
 const LOGGED = /^\d\d:\d\d(?::\d\d)?$/u;
+/** Why a message was not sent, by the reason that the gateway gives. */
+const REFUSALS = new Map([
+  ['not_enabled', 'replies and mentions are not turned on here yet'],
+  ['clients_mention_all_off', 'to mention everyone is turned off here'],
+  ['not_admin', 'only admins may mention everyone here'],
+  ['limit_mentions', 'it mentions more people than one message can'],
+]);
+/** It can be sent without what these are about. */
+const PLAIN = new Set(['not_enabled', 'clients_mention_all_off', 'not_admin']);
 const ARROW = 'M8 5L4 9l4 4M4.5 9h7.5a4 4 0 0 1 4 4v2';
 
 const PENCIL = 'M4 16l.8-3.4L13.4 4l2.6 2.6-8.6 8.6z';
 const BIN = 'M5 6.5h10M8.5 6.5V4.5h3v2M6.5 6.5l.6 9h5.8l.6-9';
+
+/**
+ * Whether a reply or mentions were refused: that stands below its message, with what one can do.
+ *
+ * @param {string | undefined} reason
+ */
+export function isAboutMentions(reason) { return REFUSALS.has(reason ?? ''); }
 
 /**
  * What a row looks like depends on this and nothing else: an equal signature needs no new element.
@@ -76,8 +95,9 @@ export function rowSignature(row, context) {
       const quote = quoteState(item.message, context);
       const edit = editState(context.editOf(id));
       const reactions = reactionsSignature(item.message, context);
+      const mentions = handlesIn(item.message, context.nameOf).join('\n');
       return `${state} ${isContinued} ${goesOn} ${context.nameOf(author)} ${quote} ${edit} `
-        + reactions;
+        + `${reactions} ${mentions}`;
     }
   }
 }
@@ -128,6 +148,7 @@ function dividerElement(text, attributes = {}) {
  * @param {string} of.author
  * @param {string} of.name
  * @param {string} of.createdAt
+ * @param {boolean} [of.isMention]  it is about the user
  * @param {string} [of.loggedAt]  the time that a log gives it which was replayed
  * @param {boolean} of.isOwn
  * @param {Neighbours} of.neighbours
@@ -156,7 +177,8 @@ function speechElement(of) {
   }
   return element('div', {
     class: 'row message', role: 'article', tabindex: -1,
-    'aria-label': `${name}, ${clockTime(createdAt)}`, 'data-own': isOwn || undefined,
+    'aria-label': `${name}, ${clockTime(createdAt)}${of.isMention ? ', mentions you' : ''}`,
+    'data-own': isOwn || undefined, 'data-mention': of.isMention || undefined,
     'data-continued': isContinued || undefined, 'data-goes-on': goesOn || undefined,
     'data-emote': isAct || undefined, ...of.attributes,
   },
@@ -177,11 +199,11 @@ function messageElement({ message, isHeld, canFold }, neighbours, context) {
   const body = deleted
     ? element('p', { class: 'body', 'data-deleted': true }, 'This message was deleted',
       ...(canFold ? [' · ', linkButton('Hide', () => context.onHide(message.id))] : []))
-    : element('p', bodyAttributes(message.body), ...bodyOf(message), editedAt
+    : element('p', bodyAttributes(message.body), ...bodyOf(message, context), editedAt
       ? element('span', { class: 'edited', title: fullTime(editedAt) }, ' (edited)') : '');
   const speech = speechElement({
     author, name: context.nameOf(author), createdAt, loggedAt: loggedTime(message), isOwn,
-    neighbours, isAct: isEmote(message),
+    neighbours, isAct: isEmote(message), isMention: mentionsUser(message, context.user),
     quote: !deleted && quoteOf(message, context), body,
     reactions: reactionsElement(message, context),
     more: editElement(context.editOf(message.id), context)
@@ -216,26 +238,29 @@ function bodyAttributes(text) {
 
 /**
  * @param {Message} message
+ * @param {RowContext} context
  * @returns {(Node | string)[]}
  */
-function bodyOf({ body, attachment }) {
-  if (body) return linkedText(body);
+function bodyOf({ body, attachment, ...message }, { nameOf }) {
+  if (body) return linkedText(body, handlesIn(message, nameOf));
   return [element('span', { class: 'faint' }, attachment ? 'Attachment' : 'Empty message')];
 }
 
 /**
- * @param {{metadata?: Record<string, *>}} message
+ * @param {Message | Draft} message
  * @param {RowContext} context
  */
 function quoteOf(message, context) {
   const quote = quoteIn(message);
   if (quote === null) return false;
   context.quoted.want(quote);
-  return quoteElement(context.quoted.at(quote), context.nameOf, () => context.onQuote(quote));
+  const quoted = context.quoted.at(quote);
+  const seq = typeof quoted === 'string' ? quote.seq : quoted.seq;
+  return quoteElement(quoted, context.nameOf, () => { if (seq) context.onQuote({ seq }); });
 }
 
 /**
- * @param {{metadata?: Record<string, *>}} message
+ * @param {Message | Draft} message
  * @param {RowContext} context
  */
 function quoteState(message, { quoted }) {
@@ -267,7 +292,7 @@ function actionsElement(message, isOwn, context) {
  * @param {RowContext} context
  */
 function draftElement(draft, neighbours, context) {
-  const { id, body, metadata, createdAt, state } = draft;
+  const { id, body, createdAt, state } = draft;
   const failure = state === 'failed' && element('p', { class: 'failure', role: 'alert' },
     `Not sent: ${failureText(draft)}. `,
     ...againLinks(draft, 'Try again', context),
@@ -276,8 +301,9 @@ function draftElement(draft, neighbours, context) {
   const user = context.user ?? '';
   return speechElement({
     author: user, name: context.nameOf(user), createdAt, isOwn: true, neighbours,
-    quote: quoteOf({ metadata }, context),
-    body: element('p', bodyAttributes(body), ...linkedText(excerpt(draft)), sending), more: failure,
+    quote: quoteOf(draft, context), more: failure,
+    body: element('p', bodyAttributes(body),
+      ...linkedText(excerpt(draft), handlesIn(draft, context.nameOf)), sending),
     attributes: { 'data-state': state },
   });
 }
@@ -319,7 +345,11 @@ function editElement(edit, context) {
 function againLinks(draft, again, context) {
   const links = [];
   // As it is it would be refused again.
-  if (draft.code !== 'too_large') links.push(linkButton(again, () => context.onResend(draft.id)));
+  if (PLAIN.has(draft.reason ?? '')) {
+    links.push(linkButton('Send without that', () => context.onPlain(draft)));
+  } else if (draft.code !== 'too_large') {
+    links.push(linkButton(again, () => context.onResend(draft.id)));
+  }
   if (draft.kind !== 'delete') links.push(linkButton('Edit', () => context.onRewrite(draft)));
   return links.flatMap((link) => [link, ' · ']);
 }
@@ -329,13 +359,14 @@ function againLinks(draft, again, context) {
  *
  * @param {Draft} draft
  */
-function excerpt({ code, body }) {
-  return code === 'too_large' ? `${[...body.slice(0, EXCERPT)].slice(0, -1).join('')}…` : body;
+function excerpt({ code, reason, body }) {
+  if (code !== 'too_large' || isAboutMentions(reason)) return body;
+  return `${[...body.slice(0, EXCERPT)].slice(0, -1).join('')}…`;
 }
 
 /** Why something was not sent. @param {Draft} draft */
-function failureText({ code, error }) {
-  return code === 'too_large' ? 'the text is too long' : error;
+function failureText({ code, reason, error }) {
+  return REFUSALS.get(reason ?? '') ?? (code === 'too_large' ? 'the text is too long' : error);
 }
 
 /**

@@ -1,38 +1,35 @@
 import { element } from './dom.js';
 
+/** @import { Draft } from '../../Browser/drafts.js' */
 /** @import { Message } from '../../Browser/types.js' */
 /** @import { Quoted } from './quoted.js' */
 
 /**
- * What a message answers: kept in its metadata as `replyTo`, by name only. Anybody can write
- * anything into metadata, so what was said there is read from the message itself.
+ * What a message answers, by name only: what was said there is read from the message itself.
+ * `seq` is left out where the log did not know the id, and where nobody asked it yet (`isSent`).
  *
- * @typedef {{id: string, seq: number}} Quote
+ * @typedef {{id: string, seq?: number, isSent: boolean}} Quote
  */
 
 /** So much of a quoted text is shown, in characters. */
 const LENGTH = 160;
 
 /**
- * The quote of a message; what is not a quote is none.
+ * The quote of a message or a draft; what is not a quote is none. Of messages that were written
+ * before there was a field for it, the metadata has it. Anybody can write anything into metadata.
  *
- * @param {{metadata?: Record<string, *>}} message
+ * @param {Pick<Message, 'replyTo' | 'metadata'> | Pick<Draft, 'replyTo' | 'metadata'>} message
  * @returns {Quote | null}
  */
-export function quoteIn({ metadata }) {
-  const quote = metadata?.replyTo;
+export function quoteIn({ replyTo, metadata }) {
+  if (typeof replyTo === 'string') return { id: replyTo, isSent: false };
+  const quote = replyTo ?? metadata?.replyTo;
   if (typeof quote !== 'object' || quote === null) return null;
   const { id, seq } = quote;
-  return typeof id === 'string' && Number.isSafeInteger(seq) && seq > 0 ? { id, seq } : null;
+  if (typeof id !== 'string') return null;
+  if (Number.isSafeInteger(seq) && seq > 0) return { id, seq, isSent: true };
+  return quote === replyTo && seq === undefined ? { id, isSent: true } : null;
 }
-
-/**
- * The metadata of a message that answers this one.
- *
- * @param {Message} message
- * @returns {{replyTo: Quote}}
- */
-export function replyTo({ id, seq }) { return { replyTo: { id, seq } }; }
 
 /**
  * The beginning of a text, in one line.
@@ -61,6 +58,10 @@ export function quoteSignature(quoted) {
  * @param {() => void} onclick
  */
 export function quoteElement(quoted, nameOf, onclick) {
+  if (quoted === 'gone') {
+    return element('p', { class: 'quote', 'data-state': quoted },
+      'This answers a message that is not here');
+  }
   if (typeof quoted === 'string') {
     const text = quoted === 'none' ? 'This quotes something that was not said here'
       : 'An earlier message';

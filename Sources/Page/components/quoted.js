@@ -5,9 +5,10 @@
 
 /**
  * What is known of a quoted message: the message as it is now; `unknown` until it came, or while it
- * can't be had; `none`: at that place stands no message of that id.
+ * can't be had; `none`: at that place stands no message of that id; `gone`: the log does not have
+ * it.
  *
- * @typedef {Message | 'unknown' | 'none'} Quoted
+ * @typedef {Message | 'unknown' | 'none' | 'gone'} Quoted
  */
 
 /** So many messages outside of the window are kept for those that quote them. */
@@ -50,7 +51,9 @@ export class QuotedMessages {
    * @param {Quote} quote
    * @returns {Quoted}
    */
-  at({ id, seq }) {
+  at({ id, seq, isSent }) {
+    if (seq === undefined) return this.#conversation.message(id) ?? (isSent ? 'gone' : 'unknown');
+    if (seq < (this.#conversation.have?.head.floor ?? 0)) return 'gone';
     const found = this.#conversation.at(seq) ?? this.#known.get(seq) ?? 'unknown';
     return typeof found === 'object' && found.id !== id ? 'none' : found;
   }
@@ -61,6 +64,7 @@ export class QuotedMessages {
    * @param {Quote} quote
    */
   async want({ seq }) {
+    if (seq === undefined || seq < (this.#conversation.have?.head.floor ?? 0)) return;
     if (this.#conversation.at(seq) || this.#known.has(seq) || !this.#connection.isLive) return;
     for (const known of this.#known.keys()) {
       if (this.#known.size < LIMIT) break;

@@ -80,21 +80,52 @@ export function splitCode(text) {
 }
 
 /**
- * A text as nodes: its addresses as links, its code as code.
+ * Splits a text into what is said and the names in it that stand behind an @; of two that both
+ * stand there, the longer one counts.
  *
  * @param {string} text
+ * @param {readonly string[]} handles  what may stand behind the @
+ * @returns {{text: string, handle?: string}[]}  `handle`: which one it is
+ */
+export function splitMentions(text, handles) {
+  const known = [...new Set(handles)].filter((handle) => handle !== '')
+    .sort((a, b) => b.length - a.length);
+  if (known.length === 0) return [{ text }];
+  const names = known.map((handle) => handle.replace(/[\\^$.*+?()[\]{}|/]/gu, '\\$&')).join('|');
+  const mention = new RegExp(`(?<![\\p{L}\\p{N}_@])@(${names})(?![\\p{L}\\p{N}_])`, 'gu');
+  const pieces = [];
+  let from = 0;
+  for (const match of text.matchAll(mention)) {
+    if (match.index > from) pieces.push({ text: text.slice(from, match.index) });
+    pieces.push({ text: match[0], handle: match[1] });
+    from = match.index + match[0].length;
+  }
+  if (from < text.length) pieces.push({ text: text.slice(from) });
+  return pieces;
+}
+
+/**
+ * A text as nodes: its addresses as links, its code as code, names that it mentions emphasised.
+ *
+ * @param {string} text
+ * @param {readonly string[]} [handles]  what stands behind an @ for those whom it mentions
  * @returns {(Node | string)[]}
  */
-export function linkedText(text) {
-  return splitCode(text).flatMap(({ text: part, code }) => (code === undefined ? links(part)
+export function linkedText(text, handles = []) {
+  return splitCode(text).flatMap(({ text: part, code }) => (code === undefined
+    ? links(part, handles)
     : [element('code', { 'data-block': code === 'block' || undefined, dir: 'ltr' }, part)]));
 }
 
-/** @param {string} text */
-function links(text) {
-  return splitText(text).map((piece) => (piece.href === undefined ? piece.text : element('a', {
-    href: piece.href, target: '_blank', rel: 'noopener noreferrer nofollow',
-  }, piece.text)));
+/**
+ * @param {string} text
+ * @param {readonly string[]} handles
+ */
+function links(text, handles) {
+  return splitText(text).flatMap(({ text: part, href }) => (href === undefined
+    ? splitMentions(part, handles).map(({ text: said, handle }) => (handle === undefined ? said
+      : element('strong', { class: 'mention' }, said)))
+    : [element('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow' }, part)]));
 }
 
 /**
