@@ -17,8 +17,9 @@ function Room() {
 }
 
 function List() {
-  const { unreadCount, hasMore } = useConversations();
+  const { unreadCount, unreadMentions, hasMore } = useConversations();
   const total = useUnread();
+  window.mentions = [unreadMentions, total?.mentions];
   return <p id="list">{unreadCount} {String(hasMore)} {total?.messages ?? 'unknown'}</p>;
 }
 

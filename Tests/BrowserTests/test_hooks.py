@@ -71,6 +71,29 @@ class HookTests(BrowserTestCase):
         alice.evaluate("room.react(room.items[0].message.id, 'ok', false)")
         bob.wait_for_function(f"{shown} === undefined")
 
+    def test_a_mention_is_sent_counted_and_found(self):
+        self.gateway.converse(self.room, "fay", "gus")
+        self.gateway.say(self.room, "gus", "Lunch?", *(f"Line {n}" for n in range(60)))
+        told = self.visit(user="fay", unread="true")
+        fay, gus = (self.visit(user=user, conversation=self.room) for user in ("fay", "gus"))
+        for page in (fay, gus):
+            expect(page.locator("#room")).to_contain_text("live 20", timeout=PATIENCE)
+        told.wait_for_function("mentions.join() === '0,0'")
+        written = gus.evaluate("""() => room.send('Noon, @fay', undefined, undefined, {
+          replyTo: room.items[0].message.id, mentions: ['fay'],
+        })""")
+        told.wait_for_function("mentions.join() === '1,1'")
+        self.assertEqual([written, 1], fay.evaluate("""async () => [
+          await room.loadMention(), (await room.fetchMentions()).total,
+        ]"""))
+        shown = fay.evaluate("""() => room.items.at(-1).message""")
+        self.assertEqual(["fay"], shown["mentions"])
+        self.assertEqual(42, shown["replyTo"]["seq"])
+        gus.evaluate("(id) => room.edit(id, 'Noon', { mentions: [] })", written)
+        told.wait_for_function("mentions.join() === '0,0'")
+        fay.wait_for_function("room.items.at(-1).message.mentions === undefined")
+        self.assertEqual(42, fay.evaluate("room.items.at(-1).message.replyTo.seq"))
+
     def test_a_conversation_opens_at_the_first_unread_message(self):
         self.gateway.converse(self.room, "carol", "bob")
         self.gateway.say(self.room, "bob", *(f"Said {n}" for n in range(1, 301)))
