@@ -6,6 +6,7 @@ import { ConversationList } from './conversations.js';
 import { messageDeltas } from './message-deltas.js';
 import { Outbox } from './outbox.js';
 import { phases } from './phases.js';
+import { Presence } from './presence.js';
 import { Pubsub } from './pubsub.js';
 import { Questions } from './questions.js';
 import { guarded } from './report.js';
@@ -16,6 +17,7 @@ import { guarded } from './report.js';
 /** @import { ConversationDelta, MessageDelta } from './merge.js' */
 /** @import { MessageStore } from './message-store.js' */
 /** @import { Anchor } from './message-window.js' */
+/** @import { PresenceState } from './own-presence.js' */
 /** @import { ConversationRecord, Gap, Have, Head, Message } from './types.js' */
 /** @import { MentionsPlace, MentionsResult, PageResult, Participant } from './types.js' */
 /** @import { ReactionsPlace, ReactionsResult, SendFields } from './types.js' */
@@ -67,6 +69,8 @@ export class ChatClient {
    *   user share a connection
    * @param {boolean} [options.unread]  asks for `connection.unread`; all tabs of a connection
    *   should say the same
+   * @param {PresenceState} [options.presence]  how the user is there by this client, `present` if
+   *   left out; see `setPresence`
    * @param {boolean} [options.isShared]  false: a connection of its own
    * @param {MessageStore | null} [options.store]  keeps what was held over reloads
    * @param {*} [options.environment]  for tests, see `Connection`
@@ -81,6 +85,8 @@ export class ChatClient {
     this.store = store;
     /** What is not confirmed yet, of all conversations. */
     this.outbox = Outbox.of(this.connection, store);
+    /** Whether other users are there. */
+    this.presence = Presence.of(this.connection);
     this.#questions = new Questions(this.connection, store);
   }
 
@@ -89,6 +95,16 @@ export class ChatClient {
 
   /** Ends the connection for good. */
   close() { this.connection.close(); }
+
+  /**
+   * Says how the user is there by this client, now and in each later session; of a shared
+   * connection: by this tab. A user is present if any of their clients is, else away if any is.
+   * `hidden`: to others they are not there by it.
+   *
+   * @param {PresenceState} state
+   * @throws {TypeError}  if it is none
+   */
+  setPresence(state) { this.connection.setPresence(state); }
 
   /**
    * Sends a message, now or as soon as there is a session; see `outbox`.

@@ -2,6 +2,7 @@ import { Backoff } from './backoff.js';
 import { CloseCode, closeReason, codeOfTry, mayComeBack } from './closing.js';
 import { followDevice } from './device.js';
 import { encoded, refusalBeforeSending } from './encoding.js';
+import { OwnPresence } from './own-presence.js';
 import { OwnWrites } from './own-writes.js';
 import { Patience } from './patience.js';
 import { Pending } from './pending.js';
@@ -12,6 +13,7 @@ import { Signal } from './signal.js';
 import { TokenRefresh } from './token-refresh.js';
 
 /** @import { Limits } from './encoding.js' */
+/** @import { PresenceState } from './own-presence.js' */
 /** @import { EventFrame, Unread, UpstreamState } from './types.js' */
 /** @import { Taking } from './pending.js' */
 
@@ -77,6 +79,7 @@ export class Connection {
   #pending = new Pending();
   #writes = new OwnWrites();
   #patience;
+  #presence;
   #refresh;
   /** @type {Limits | null} */
   #limits = null;
@@ -97,8 +100,8 @@ export class Connection {
   #isExplained = false;
   /** @type {number | null} */
   #slotAt = null;
-  /** @type {Record<'step' | 'silence' | 'refresh' | 'slot', *>} */
-  #timers = { step: null, silence: null, refresh: null, slot: null };
+  /** @type {Record<'step' | 'silence' | 'refresh' | 'slot' | 'presence', *>} */
+  #timers = { step: null, silence: null, refresh: null, slot: null, presence: null };
 
   /**
    * @param {object} options
@@ -106,13 +109,15 @@ export class Connection {
    * @param {Ask} options.credentials
    * @param {string} [options.client]  the name under which the gateway knows this program
    * @param {boolean} [options.unread]  asks for `unread`
+   * @param {PresenceState} [options.presence]  how the user is there, see `setPresence`
    * @param {string | null} [options.user]  the user, if known before the gateway says
    * @param {Partial<{WebSocket: typeof WebSocket, now: () => number, tick: () => number,
    *   setTimeout: typeof setTimeout, clearTimeout: typeof clearTimeout, random: () => number,
    *   device: *}>} [options.environment]  `tick`: a clock that nobody sets
    */
   constructor({
-    url, credentials, client = 'gapless.js', unread = false, user = null, environment,
+    url, credentials, client = 'gapless.js', unread = false, presence = 'present', user = null,
+    environment,
   }) {
     this.#url = url;
     this.#ask = credentials;
@@ -128,6 +133,11 @@ export class Connection {
     };
     this.#backoff = new Backoff({ random: this.#environment.random });
     this.#patience = new Patience((...request) => this.#send(...request), this.#environment);
+    this.#presence = new OwnPresence(presence, {
+      isLive: () => this.isLive,
+      send: (state) => this.request('setPresence', { state }),
+      timer: (delay, action) => this.#timer('presence', delay, action),
+    });
     this.#refresh = new TokenRefresh({
       ask: credentials, send: (method, params) => this.#send(method, params, {}),
       timer: (delay, action) => this.#timer('refresh', delay, action),
@@ -170,6 +180,15 @@ export class Connection {
    * @returns {Unread | null}
    */
   get unread() { return this.#state.unread ?? null; }
+
+  /**
+   * Says how the user is there by this connection, now and in each later session. A user is present
+   * if any connection is, else away if any is. `hidden`: to others they are not there by it.
+   *
+   * @param {PresenceState} state
+   * @throws {TypeError}  if it is none
+   */
+  setPresence(state) { this.#presence.set(state); }
 
   /** The gateway's limits; `null` before the first session. */
   get limits() { return this.#limits; }
@@ -324,7 +343,10 @@ export class Connection {
     const isCurrent = this.#current();
     const { expiresAt, ...identity } = /** @type {*} */ (credentials);
     try {
-      await this.#send('connect', { ...identity, client: this.#client, unread: this.#unread }, {
+      await this.#send('connect', {
+        ...identity, client: this.#client, unread: this.#unread,
+        presence: this.#presence.greeting(),
+      }, {
         final: (result) => this.#begin(result, expiresAt),
       });
     } catch (error) {
@@ -359,6 +381,7 @@ export class Connection {
     this.#session += 1;
     this.#setState({ phase: 'live' });
     this.live.emit();
+    this.#presence.say();
   }
 
   /** @param {*} data */
@@ -464,7 +487,7 @@ export class Connection {
   }
 
   /**
-   * @param {'step' | 'silence' | 'refresh' | 'slot'} name
+   * @param {'step' | 'silence' | 'refresh' | 'slot' | 'presence'} name
    * @param {number} delay  milliseconds
    * @param {() => void} action
    */

@@ -2,6 +2,7 @@ import { Connection } from './connection.js';
 import { SharedConnection } from './shared-connection.js';
 
 /** @import { Ask } from './connection.js' */
+/** @import { PresenceState } from './own-presence.js' */
 
 /**
  * The connection of this tab: with a known user, one that all tabs with the same user and address
@@ -13,6 +14,7 @@ import { SharedConnection } from './shared-connection.js';
  * @param {string | null} [options.user]
  * @param {boolean} [options.isShared]
  * @param {string} [options.client]
+ * @param {PresenceState} [options.presence]  how the user is there by it, see `setPresence`
  * @param {*} [options.environment]  for tests, see `Connection`
  * @returns {Connection}
  */

@@ -31,6 +31,9 @@
  * @typedef {import('./timeline.js').ListMessage} ListMessage
  * @typedef {import('./types.js').ConversationRecord} ConversationRecord
  * @typedef {import('./outbox.js').Seen} Seen
+ * @typedef {import('./own-presence.js').PresenceState} PresenceState
+ * @typedef {import('./presence.js').PresenceWatch} PresenceWatch
+ * @typedef {import('./presence.js').UserPresence} UserPresence
  * @typedef {import('./types.js').Gap} Gap
  * @typedef {import('./types.js').Have} Have
  * @typedef {import('./types.js').Mentions} Mentions
@@ -76,6 +79,7 @@ export { applyDelta, merge } from './merge.js';
 export { MessageStore } from './message-store.js';
 export { Outbox } from './outbox.js';
 export { nextLoad } from './preload.js';
+export { Presence } from './presence.js';
 export { Pubsub } from './pubsub.js';
 export { onError } from './report.js';
 export { RequestError } from './request-error.js';

@@ -3,6 +3,7 @@ import { TabHub } from './tab-hub.js';
 
 /** @import { Connection } from './connection.js' */
 /** @import { Term } from './leadership.js' */
+/** @import { PresenceState } from './own-presence.js' */
 /** @import { HubMessage } from './tab-hub.js' */
 
 /**
@@ -24,13 +25,14 @@ export class Leading {
    * @param {string} of.tab
    * @param {Term} of.term
    * @param {Connection} of.connection
+   * @param {PresenceState} of.presence  how the user is there by this tab
    * @param {(message: object) => void} of.post  to all other tabs
    * @param {LockManager} of.locks
    * @param {(tab: string) => string} of.lockOf  the lock that a tab holds as long as it is there
    * @param {(message: HubMessage) => void} of.take  takes what is for this tab
    * @param {(tab: string) => void} of.gone  called when a tab that was taken in is gone
    */
-  constructor({ tab, term, connection, post, locks, lockOf, take, gone }) {
+  constructor({ tab, term, connection, presence, post, locks, lockOf, take, gone }) {
     [this.#tab, this.#term, this.#post] = [tab, term, post];
     [this.#locks, this.#lockOf, this.#gone] = [locks, lockOf, gone];
     /** The session. */
@@ -39,7 +41,7 @@ export class Leading {
       this.tell(message);
       take(message);
     });
-    this.hub.attach(tab, '', take);
+    this.hub.attach(tab, '', take, presence);
   }
 
   /** Under which it leads. */
@@ -68,7 +70,7 @@ export class Leading {
    *
    * @param {*} message
    */
-  serve({ kind, from, nonce, for: term, ask, what }) {
+  serve({ kind, from, nonce, for: term, ask, what, presence = 'present' }) {
     const { hub } = this;
     // This tab itself said that, before it was loaded anew.
     if (from === this.#tab) return;
@@ -83,7 +85,7 @@ export class Leading {
         // It may say so twice before it hears that it was taken in.
         if (hub.has(from, nonce)) return;
         this.#watch(from);
-        hub.attach(from, nonce, (message) => this.tell(message, from, nonce));
+        hub.attach(from, nonce, (message) => this.tell(message, from, nonce), presence);
         this.tell({ kind: 'welcome', state: hub.state }, from, nonce);
         break;
       case 'bye': if (hub.has(from, nonce)) hub.detach(from); break;
@@ -93,6 +95,7 @@ export class Leading {
         if (!hub.has(from, nonce)) this.tell({ kind: 'lead' }, from, nonce);
         else if (kind === 'ask') hub.ask(from, ask);
         else if (kind === 'poke') this.poke(what);
+        else if (kind === 'presence') hub.setPresence(from, presence);
         else this.tell({ kind: 'pong' }, from, nonce);
     }
   }

@@ -17,6 +17,7 @@ import { Conversation } from './conversation.js';
 import { idOf } from './conversation-id.js';
 import { ConversationList } from './conversations.js';
 import { Followed } from './followed.js';
+import { Presence } from './presence.js';
 
 /** @import { ChatClient } from './chat-client.js' */
 /** @import { Connection } from './connection.js' */
@@ -24,6 +25,7 @@ import { Followed } from './followed.js';
 /** @import { Draft } from './drafts.js' */
 /** @import { Item } from './items.js' */
 /** @import { Seen } from './outbox.js' */
+/** @import { UserPresence } from './presence.js' */
 /** @import { SubscriptionPhase } from './subscription.js' */
 /** @import { RequestError } from './request-error.js' */
 /** @import { ConversationRecord, Gap, Mentions, MentionsPlace } from './types.js' */
@@ -105,6 +107,10 @@ import { Followed } from './followed.js';
  * @property {number | undefined} retryAt  when it tries again, in milliseconds since 1970
  * @property {string | null} user
  * @property {UpstreamState | null} upstream
+ *
+ * @typedef {object} PresenceSnapshot
+ * @property {ReadonlyMap<string, UserPresence>} states  by user, of all whom this client watches
+ * @property {RequestError | null} error  why some are not there, see `Presence`
  */
 
 const Context = createContext(/** @type {ChatClient | null} */ (null));
@@ -192,6 +198,24 @@ export function useUnread() {
   }), { opens: false }), [connection]);
   const now = useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
   return now.messages === undefined ? null : /** @type {Unread} */ (now);
+}
+
+/**
+ * Watches whether users are there while the component is: those of a conversation whom `users`
+ * names, or all who take part. `useChatClient().setPresence` says how the user is there.
+ *
+ * @param {ConversationName} name
+ * @param {readonly string[]} [users]
+ * @returns {PresenceSnapshot}
+ */
+export function usePresence(name, users) {
+  const { connection } = useChatClient();
+  const presence = Presence.of(connection);
+  const watched = JSON.stringify({ conversation: idOf(name), users });
+  useEffect(() => presence.watch([JSON.parse(watched)]), [presence, watched]);
+  const followed = useMemo(() => new Followed(
+    presence, ({ states, error }) => ({ states, error }), { opens: false }), [presence]);
+  return useSyncExternalStore(followed.subscribe, followed.snapshot, followed.snapshot);
 }
 
 /**

@@ -4,6 +4,7 @@ import { asSent, refusalBeforeSending } from './encoding.js';
 import { newIdentifier } from './identifier.js';
 import { browserTabs, isLater, Leadership, Presence } from './leadership.js';
 import { Leading } from './leading.js';
+import { checkedPresence } from './own-presence.js';
 import { OwnWrites } from './own-writes.js';
 import { Pending } from './pending.js';
 import { RequestError } from './request-error.js';
@@ -12,6 +13,7 @@ import { Signal } from './signal.js';
 /** @import { Ask, ConnectionState } from './connection.js' */
 /** @import { Limits } from './encoding.js' */
 /** @import { TabEnvironment, Term } from './leadership.js' */
+/** @import { PresenceState } from './own-presence.js' */
 /** @import { Taking } from './pending.js' */
 /** @import { HubMessage } from './tab-hub.js' */
 /** @import { EventFrame, UpstreamState } from './types.js' */
@@ -87,6 +89,8 @@ export class SharedConnection {
   #timer = null;
   #beats = 0;
   #presence;
+  /** How the user is there by this tab. @type {PresenceState} */
+  #own;
   /** Until it is gone for the others, after it was closed. @type {*} */
   #leaving = null;
   /** Ends the following of the device. */
@@ -98,12 +102,16 @@ export class SharedConnection {
    * @param {Ask} options.credentials  those of the tab that leads are asked
    * @param {string} options.user  who we are: tabs of another user share nothing with this one
    * @param {string} [options.client]
+   * @param {PresenceState} [options.presence]  how the user is there by this tab
    * @param {*} [options.environment]  for tests, see `Connection`
    * @param {TabEnvironment} [options.tabs]  for tests
    * @param {(options: *) => Connection} [options.connect]  for tests
    */
-  constructor({ tabs = browserTabs(), connect = (all) => new Connection(all), ...options }) {
+  constructor({
+    tabs = browserTabs(), connect = (all) => new Connection(all), presence = 'present', ...options
+  }) {
     this.#options = options;
+    this.#own = checkedPresence(presence);
     this.#user = options.user;
     this.#environment = tabs;
     this.#connect = connect;
@@ -139,6 +147,19 @@ export class SharedConnection {
 
   /** Who we are. */
   get user() { return this.#user; }
+
+  /**
+   * Says how the user is there by this tab, see `Connection`. They are present if any tab is, else
+   * away if any is, else hidden.
+   *
+   * @param {PresenceState} state
+   * @throws {TypeError}  if it is none
+   */
+  setPresence(state) {
+    this.#own = checkedPresence(state);
+    if (this.#leading !== null) this.#leading.hub.setPresence(this.tab, state);
+    else this.#post({ kind: 'presence', presence: state });
+  }
 
   /** The gateway's limits; `null` before the first session. */
   get limits() { return this.#limits; }
@@ -313,6 +334,7 @@ export class SharedConnection {
     const leading = new Leading({
       tab: this.tab, term: this.#term, locks: this.locks, lockOf: (tab) => this.lockOf(tab),
       connection: this.#connect({ ...this.#options, user: this.#user }),
+      presence: this.#own,
       post: (message) => this.#channel?.postMessage(message),
       take: (message) => { if (this.#leading === leading) this.#take(message); },
       gone: (tab) => this.gone.emit(tab),
@@ -357,7 +379,7 @@ export class SharedConnection {
     if (this.#heard !== null) this.#nonce = null;
     this.#nonce ??= newIdentifier();
     this.#heard = null;
-    this.#post({ kind: 'hello' });
+    this.#post({ kind: 'hello', presence: this.#own });
   }
 
   /** Looks whether the leader is there. */

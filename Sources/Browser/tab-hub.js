@@ -1,4 +1,8 @@
+import { presenceOf } from './own-presence.js';
+import { TabWatches } from './tab-watches.js';
+
 /** @import { Connection } from './connection.js' */
+/** @import { PresenceState } from './own-presence.js' */
 /** @import { EventFrame } from './types.js' */
 
 /**
@@ -22,13 +26,14 @@
  * gateway has sent them everything before its answer.
  */
 export class TabHub {
-  /** @type {Map<string, {nonce: string, port: Port}>} */
+  /** @type {Map<string, {nonce: string, port: Port, presence: PresenceState}>} */
   #ports = new Map();
   /** Who is subscribed to what; the list of conversations is under ''. */
   /** @type {Map<string, Set<string>>} */
   #subscribed = new Map();
   /** What was asked for and not answered. @type {Set<{subject: string | null, tab: string}>} */
   #asked = new Set();
+  #watches;
   #connection;
   #tellAll;
   /** @type {(() => void)[]} */
@@ -41,6 +46,7 @@ export class TabHub {
   constructor(connection, tellAll) {
     this.#connection = connection;
     this.#tellAll = tellAll;
+    this.#watches = new TabWatches(connection, (event, but) => this.#tellOthers(event, but));
     this.#listening = [
       connection.changed.listen(() => this.#changed()),
       connection.events.listen((event) => this.#event(event)),
@@ -72,19 +78,40 @@ export class TabHub {
    * @param {string} tab
    * @param {string} nonce
    * @param {Port} port
+   * @param {PresenceState} presence  how its user is there by it
    */
-  attach(tab, nonce, port) {
-    this.detach(tab);
-    this.#ports.set(tab, { nonce, port });
+  attach(tab, nonce, port, presence) {
+    this.#drop(tab);
+    this.#ports.set(tab, { nonce, port, presence });
+    this.#say();
   }
 
   /**
-   * A tab is gone, or begins anew: what only it wanted ends.
+   * How the user is there by a tab changed.
+   *
+   * @param {string} tab
+   * @param {PresenceState} presence
+   */
+  setPresence(tab, presence) {
+    const known = this.#ports.get(tab);
+    if (known) known.presence = presence;
+    this.#say();
+  }
+
+  /**
+   * A tab is gone: what only it wanted ends.
    *
    * @param {string} tab
    */
   detach(tab) {
+    this.#drop(tab);
+    this.#say();
+  }
+
+  /** @param {string} tab */
+  #drop(tab) {
     if (!this.#ports.delete(tab)) return;
+    this.#watches.end(tab);
     for (const [subject, tabs] of [...this.#subscribed]) {
       if (!tabs.delete(tab) || tabs.size > 0) continue;
       this.#subscribed.delete(subject);
@@ -107,6 +134,13 @@ export class TabHub {
       if (!this.has(tab, nonce)) return;
       this.#ports.get(tab)?.port({ kind: 'reply', frame: { id, ...frame } });
     };
+    if (method === 'watchPresence') {
+      this.#watches.ask({
+        tab, watch: params.watch, isThere: () => this.has(tab, nonce),
+        reply: (result) => reply({ result }), fail: (error) => reply(failure(error)),
+      });
+      return;
+    }
     const subject = subjectOf(method, params);
     if (subject !== null && method.startsWith('unsubscribe') && !this.#isLast(subject, tab)) {
       reply({ result: {} });
@@ -127,9 +161,22 @@ export class TabHub {
     }).catch((error) => {
       this.#asked.delete(asked);
       if (subscribes && !wasIn) this.#remove(subject, tab);
-      const { code = 'internal', reason, message, retry, after, current } = error;
-      reply({ error: { code, reason, message, retry, after, current } });
+      reply(failure(error));
     });
+  }
+
+  /** Says how the user is there by all tabs. */
+  #say() {
+    const states = [...this.#ports.values()].map(({ presence }) => presence);
+    if (states.length > 0) this.#connection.setPresence(presenceOf(states));
+  }
+
+  /**
+   * @param {EventFrame} event
+   * @param {string} [but]  the tab that knows it
+   */
+  #tellOthers(event, but) {
+    for (const [tab, { port }] of this.#ports) if (tab !== but) port({ kind: 'event', event });
   }
 
   /** Stops serving the tabs. */
@@ -141,7 +188,10 @@ export class TabHub {
 
   #changed() {
     // What was subscribed to was the session's.
-    if (!this.#connection.isLive) this.#subscribed.clear();
+    if (!this.#connection.isLive) {
+      this.#subscribed.clear();
+      this.#watches.clear();
+    }
     this.#tellAll(this.state);
   }
 
@@ -224,4 +274,13 @@ function subjectOf(method, { conversation = '' }) {
     case 'subscribeConversations': case 'unsubscribeConversations': return '';
     default: return null;
   }
+}
+
+/**
+ * An error as a reply brings it.
+ *
+ * @param {*} error
+ */
+function failure({ code = 'internal', reason, message, retry, after, current }) {
+  return { error: { code, reason, message, retry, after, current } };
 }

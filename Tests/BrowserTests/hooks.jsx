@@ -4,16 +4,23 @@ import { StrictMode, useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ChatClient } from '@gapless/client';
 import {
-  ChatProvider, useConnection, useConversation, useConversations, useUnread,
+  ChatProvider, useChatClient, useConnection, useConversation, useConversations, usePresence,
+  useUnread,
 } from '@gapless/client/react';
 
 const given = Object.fromEntries(new URLSearchParams(location.search));
-const { user, url, conversation, opensAt, unread } = given;
+const { user, url, conversation, opensAt, unread, watched } = given;
 
 function Room() {
   const room = useConversation(conversation, { limit: 20, opensAt });
   window.room = room;
   return <p id="room">{room.phase} {room.items.length} {room.firstUnread}</p>;
+}
+
+function Person() {
+  const { states, error } = usePresence(conversation, [watched]);
+  const { state, isOpen } = states.get(watched) ?? {};
+  return <p id="person">{state}{isOpen && ' open'}{error?.reason}</p>;
 }
 
 function List() {
@@ -38,9 +45,11 @@ function Inside() {
   const { phase } = useConnection();
   const [isThere, setThere] = useState(true);
   window.toggle = () => setThere(!isThere);
+  window.client = useChatClient();
   return <>
     <p id="phase">{phase}</p>
     {isThere && conversation && <Room />}
+    {isThere && watched && <Person />}
     {isThere && !conversation && <List />}
   </>;
 }

@@ -1,5 +1,6 @@
 """The hooks in React's StrictMode, which mounts each component twice."""
 
+import re
 import shutil
 import unittest
 from urllib.parse import urlencode
@@ -20,7 +21,8 @@ class HookTests(BrowserTestCase):
             shutil.copy(REPOSITORY / "Tests/BrowserTests" / name, folder)
         bundle(folder, "hooks.jsx")
         cls.site = serve(cls, folder)
-        cls.settings = {"listen__allowed_origins": cls.site, "limits__requests_per_second": "200"}
+        cls.settings = {"listen__allowed_origins": cls.site, "limits__requests_per_second": "200",
+                        "presence__linger": "1s"}
         super().setUpClass()
 
     def setUp(self):
@@ -93,6 +95,25 @@ class HookTests(BrowserTestCase):
         told.wait_for_function("mentions.join() === '0,0'")
         fay.wait_for_function("room.items.at(-1).message.mentions === undefined")
         self.assertEqual(42, fay.evaluate("room.items.at(-1).message.replyTo.seq"))
+
+    def test_who_is_there_is_watched_while_the_component_is(self):
+        self.gateway.converse(self.room, "alice", "bob")
+        alice = self.visit(user="alice", conversation=self.room, watched="bob")
+        person = alice.locator("#person")
+        # This gateway began lately, and bob may still be coming back.
+        expect(person).to_have_text(re.compile("absent|unknown"), timeout=PATIENCE)
+        bob = self.visit(user="bob", conversation=self.room)
+        expect(person).to_have_text("present", timeout=PATIENCE)
+        bob.evaluate("client.setPresence('away')")
+        expect(person).to_have_text("away", timeout=PATIENCE)
+        alice.evaluate("toggle()")
+        expect(person).to_have_count(0)
+        self.assertEqual(0, alice.evaluate("client.presence.states.size"))
+        bob.evaluate("client.setPresence('present')")
+        alice.evaluate("toggle()")
+        expect(person).to_have_text("present", timeout=PATIENCE)
+        bob.evaluate("client.close()")
+        expect(person).to_have_text("absent", timeout=PATIENCE)
 
     def test_a_conversation_opens_at_the_first_unread_message(self):
         self.gateway.converse(self.room, "carol", "bob")

@@ -92,7 +92,7 @@ test('and the hooks by theirs, on the React that the app has', () => {
   `);
   const said = execFileSync(process.execPath, ['react.js'], { cwd: app, encoding: 'utf8' });
   assert.equal(said.trim(), 'ChatProvider useChatClient useConnection useConversation '
-    + 'useConversations useUnread');
+    + 'useConversations usePresence useUnread');
 });
 
 const start = `

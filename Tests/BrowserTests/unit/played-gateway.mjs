@@ -43,10 +43,18 @@ export class PlayedGateway {
   #requests = [];
   #frames = [];
   #isSubscribed = false;
+  /** Whom the session watches. @type {string[]} */
+  watched = [];
+  /** Of them, who changed and was not told of yet. @type {Set<string>} */
+  owed = new Set();
+  /** How many users a session may watch. */
+  watchLimit = Infinity;
   /** Places that the gateway lacks for the moment; it heals them by itself. */
   #lacking = Coverage.empty;
 
-  get isQuiet() { return this.#requests.length === 0 && this.#frames.length === 0; }
+  get isQuiet() {
+    return this.#requests.length === 0 && this.#frames.length === 0 && this.owed.size === 0;
+  }
 
   connect() {
     if (this.isLive) return;
@@ -61,6 +69,8 @@ export class PlayedGateway {
     if (!this.isLive) return;
     this.isLive = false;
     this.#isSubscribed = false;
+    this.watched = [];
+    this.owed.clear();
     this.#lacking = Coverage.empty;
     const lost = this.#requests.splice(0);
     const frames = this.#frames.splice(0);
@@ -125,6 +135,7 @@ export class PlayedGateway {
 
   /** Hands one frame over. */
   deliver() {
+    if (this.#frames.length === 0) this.#tellOwed();
     const frame = this.#frames.shift();
     if (frame === undefined) return;
     if (frame.event) {
@@ -165,6 +176,19 @@ export class PlayedGateway {
         head: { ...head, seq: newest, rev: asOf, mark: this.origin.marks[asOf] },
       });
     }
+  }
+
+  /** A user comes or goes; who watches them is told. */
+  move(user, state) {
+    this.origin.people.set(user, state);
+    for (const { watched, owed } of this.sessions) if (watched.includes(user)) owed.add(user);
+  }
+
+  /** Tells of those who changed, if an answer has not told of them meanwhile. */
+  #tellOwed() {
+    const changes = [...this.owed].map((user) => ({ user, state: this.origin.people.get(user) }));
+    this.owed.clear();
+    if (changes.length > 0) this.#frames.push({ event: { event: 'presence', changes } });
   }
 
   /** The origin has a lower end now, or another log. */
@@ -234,11 +258,28 @@ export class PlayedGateway {
       case 'sendMessage': return this.#sent(params);
       case 'editMessage':
       case 'deleteMessage': return this.#edited(method, params);
+      case 'watchPresence': return this.#watch(params, random);
       case 'markRead': return { result: { lastReadSeq: params.seq, unreadCount: 0 } };
       case 'fetchConversation':
         return { result: { conversation: { id: 'c1', lastReadSeq: 0, head: this.origin.head } } };
       default: return { error: new RequestError({ code: 'invalid', message: method }) };
     }
+  }
+
+  #watch({ watch }, random) {
+    this.owed.clear();
+    this.watched = [...new Set(watch.flatMap(({ users }) => users))];
+    if (this.watched.length > this.watchLimit) {
+      this.watched = [];
+      return { error: new RequestError({ code: 'too_large', message: 'too many' }) };
+    }
+    if (random.chance(0.1)) {
+      const presence = this.watched.map((user) => ({ user, state: 'unknown' }));
+      return { result: { presence, open: true } };
+    }
+    const presence = this.watched.map((user) => (
+      { user, state: this.origin.people.get(user) ?? 'absent' }));
+    return { result: { presence } };
   }
 
   #sent({ id, body }) {

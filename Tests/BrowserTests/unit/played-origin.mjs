@@ -4,6 +4,8 @@ const ID = 'c1';
 
 /** The log of one conversation as it really is, with every value that it ever had. */
 export class Origin {
+  /** Who is there. @type {Map<string, string>} */
+  people = new Map();
   epoch = 'e1';
   branch = 1;
   floor = 1;

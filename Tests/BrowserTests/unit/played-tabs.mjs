@@ -15,6 +15,7 @@ export class TabSession extends PlayedGateway {
     this.disconnect();
   }
 
+  setPresence(state) { this.presence = state; }
   cut() { this.disconnect(); }
   wake() {}
 }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SharedConnection } from '../../../Sources/Browser/shared-connection.js';
 import { Outbox } from '../../../Sources/Browser/outbox.js';
+import { presenceOf } from '../../../Sources/Browser/own-presence.js';
+import { Presence } from '../../../Sources/Browser/presence.js';
 import { settled } from './fake-gateway.mjs';
 import { checkFace, checkWhole, playedFace } from './played-faces.mjs';
 import { Origin } from './played-origin.mjs';
@@ -11,7 +13,7 @@ import { randomSource } from './random.mjs';
 /** Tabs of one user against an adversary, who has each message between them come when it wants. */
 const COUNT = Number(process.env.TAB_SEEDS ?? 150);
 const FIRST = Number(process.env.FIRST_SEED ?? 1);
-/** Seeds that failed once; they are run each time. */
+/** Seeds that failed once, before tabs watched who is there; they are run each time. */
 const KEPT = [487, 1580, 2023, 3080, 4694];
 
 const happenings = [
@@ -20,6 +22,7 @@ const happenings = [
   ['bottom', 4], ['close', 2], ['open', 3], ['face', 3], ['time', 8], ['tab', 3], ['kill', 2], ['reload', 3], ['copy', 1],
   ['freeze', 2], ['thaw', 3], ['leave', 1], ['reopen', 2], ['takeOver', 1], ['lose', 1],
 ];
+const PEOPLE = ['bob', 'carol', 'dave', 'erin', 'frank'];
 const sum = happenings.reduce((all, [, weight]) => all + weight, 0);
 
 class World {
@@ -29,6 +32,8 @@ class World {
   tabs = [];
   /** The bodies that were written, in a tab that lived on or had kept them. */
   written = [];
+  /** How many users a session may watch. */
+  watchLimit = Infinity;
   #due = new Map();
   #last = 0;
   #tabCount = 0;
@@ -61,6 +66,7 @@ class World {
       const session = new TabSession();
       session.origin = this.origin;
       session.sessions = this.sessions;
+      session.watchLimit = this.watchLimit;
       session.tab = tab;
       this.sessions.push(session);
       tab.sessions.push(session);
@@ -73,6 +79,10 @@ class World {
     Object.assign(tab.connection, { origin: this.origin });
     tab.outbox = Outbox.of(tab.connection, tab.store);
     tab.faces = [];
+    tab.presence = Presence.of(tab.connection);
+    /** What it watches, and what ends that. */
+    tab.watches = [];
+    tab.own = 'present';
     this.tabs.push(tab);
     tab.connection.open();
     this.addFace(tab, random);
@@ -141,6 +151,47 @@ class World {
       } break;
       case 'takeOver': if (isAwake) tab.connection.takeOver(); break;
       default: this.browser.lose(random);
+    }
+  }
+
+  /** People come and go, and tabs say how their user is there and watch others. */
+  stepOfPresence(random) {
+    const tab = this.tabs[random.int(0, this.tabs.length - 1)];
+    const kind = random.int(1, 4);
+    if (kind === 1) {
+      const states = ['present', 'away', 'absent', 'unknown'];
+      this.outside.move(PEOPLE[random.int(0, 4)], states[random.int(0, 3)]);
+    } else if (!tab || tab.isFrozen) {
+      return;
+    } else if (kind === 2) {
+      tab.own = ['present', 'away', 'hidden'][random.int(0, 2)];
+      tab.connection.setPresence(tab.own);
+    } else if (kind === 3 && tab.watches.length < 3) {
+      const users = PEOPLE.filter(() => random.chance(0.4));
+      const conversation = `c${random.int(1, 2)}`;
+      tab.watches.push({ users, stop: tab.presence.watch([{ conversation, users }]) });
+    } else {
+      tab.watches.shift()?.stop();
+    }
+  }
+
+  /** Each tab shows who is there, and the session watches nobody else. */
+  checkPresence() {
+    const watched = (tab) => tab.watches.flatMap(({ users }) => users);
+    for (const tab of this.tabs) {
+      for (const user of watched(tab)) {
+        const { state, isOpen } = tab.presence.get(user);
+        const isLeftOut = tab.presence.error?.code === 'too_large' && state === 'unknown';
+        const told = `${user} is ${state}${isOpen ? ', open' : ''} in ${tab.number}`;
+        if (isLeftOut && isOpen) continue;
+        assert.equal(state, this.origin.people.get(user) ?? 'absent', told);
+        assert.equal(isOpen, false, told);
+      }
+    }
+    const [session] = this.sessions.filter(({ isLive }) => isLive);
+    assert.equal(session.presence, presenceOf(this.tabs.map(({ own }) => own)));
+    if (this.watchLimit === Infinity) {
+      assert.deepEqual([...session.watched].sort(), [...new Set(this.tabs.flatMap(watched))].sort());
     }
   }
 
@@ -222,7 +273,11 @@ class World {
     assert.ok(isLive, `each is connected: ${this.describe()}`);
     const live = this.sessions.filter(({ isLive }) => isLive).map(({ tab }) => tab.number);
     assert.equal(live.length, 1, `by one socket, not those of ${live}: ${this.describe()}`);
+    await this.rest();
+    this.checkPresence();
     await this.lastAct();
+    await this.rest();
+    this.checkPresence();
     const open = this.tabs.flatMap(({ faces }) => faces.filter((face) => (
       !face.isClosed && !face.isOver
     )).map((face) => ({ face })));
@@ -291,13 +346,19 @@ class World {
   }
 }
 
-async function run(seed) {
+async function run(seed, watches = true) {
   const random = randomSource(seed);
   const world = new World(random);
+  const others = randomSource(seed + 1_000_000);
+  if (others.chance(0.3)) world.watchLimit = 3;
+  for (const { sessions } of world.tabs) {
+    for (const session of sessions) session.watchLimit = world.watchLimit;
+  }
   const restore = world.install();
   try {
     for (let n = random.int(20, 250); n > 0; n -= 1) {
       await world.step(random);
+      if (watches && others.chance(0.4)) world.stepOfPresence(others);
       await settled();
       world.check();
     }
@@ -309,8 +370,8 @@ async function run(seed) {
   }
 }
 
-test('tabs share one session, survive each other, and each face is exact', async () => {
-  for (const seed of KEPT) await run(seed);
+test('tabs share one session, survive each other, and each face and watch is exact', async () => {
+  for (const seed of KEPT) await run(seed, false);
   for (let seed = FIRST; seed < FIRST + COUNT; seed += 1) await run(seed);
 });
 

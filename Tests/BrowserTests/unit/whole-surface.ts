@@ -2,7 +2,7 @@
 // whether each exported name is here.
 import {
   Administration, Backoff, ChatClient, ChatDataSource, CloseCode, Connection, Conversation, ConversationList,
-  Coverage, Grouping, History, Holder, ManagedMessageList, MessageStore, Outbox, Pubsub,
+  Coverage, Grouping, History, Holder, ManagedMessageList, MessageStore, Outbox, Presence, Pubsub,
   RequestError, ScrollView, Signal, Timeline, applyDelta, chatItemChanges, closeReason,
   connectionOf, decorateChatItems, distance, findBoundaries, findBoundariesOf,
   findBoundaryIndices, historyScenario, indexOfChatItem, isFillable, loadFor, loadForGap,
@@ -12,8 +12,8 @@ import type {
   Ask, ConnectionState, ConversationName, Credentials, Have, Reason, Seen, Unread, UpstreamState,
   Boundary, ChatDataSourceDelegate, ChatMessageItem, ConversationDelta, ConversationRecord, Draft,
   Gap, HistoryDelegate, Item, ListMessage, ListNews, ManagedMessageListDelegate, Mentions,
-  MentionsPlace, MentionsResult, Message, MessageDelta, MessagesNews, Participant, Reaction,
-  ReactionsPlace, ReactionsResult, ReplyTo, SendFields,
+  MentionsPlace, MentionsResult, Message, MessageDelta, MessagesNews, Participant, PresenceState,
+  PresenceWatch, Reaction, ReactionsPlace, ReactionsResult, ReplyTo, SendFields, UserPresence,
 } from '@gapless/client';
 
 /** The members of a class that are, or give, what tsc knows nothing of. */
@@ -31,12 +31,12 @@ export const isTight: {
   connection: Tight<Connection, 'request'>, conversation: Tight<Conversation>,
   list: Tight<ConversationList>, coverage: Tight<Coverage>, grouping: Tight<Grouping>,
   history: Tight<History>, holder: Tight<Holder>, managed: Tight<ManagedMessageList>,
-  store: Tight<MessageStore, 'loadAnswer'>, outbox: Tight<Outbox>, pubsub: Tight<Pubsub>,
+  store: Tight<MessageStore, 'loadAnswer'>, outbox: Tight<Outbox>, presence: Tight<Presence>, pubsub: Tight<Pubsub>,
   error: Tight<RequestError>, signal: Tight<Signal<string>>, timeline: Tight<Timeline>,
 } = {
   backoff: true, client: true, source: true, connection: true, conversation: true, list: true,
   coverage: true, grouping: true, history: true, holder: true, managed: true, store: true,
-  outbox: true, pubsub: true, error: true, signal: true, timeline: true,
+  outbox: true, presence: true, pubsub: true, error: true, signal: true, timeline: true,
 };
 
 export async function faces(record: ConversationRecord) {
@@ -130,6 +130,14 @@ export async function administered(client: ChatClient, name: ConversationName, a
   const have: Have | null = conversation.have;
   conversation.changed.listen((reason: Reason) => console.log(reason, have, seen.rev));
   await conversation.administration.leave();
+  const watch: PresenceWatch[] = [{ conversation: name, users: ['bob'] }, { conversation: record }];
+  const stop: () => void = client.presence.watch(watch);
+  const bob: UserPresence = client.presence.get('bob');
+  const states: ReadonlyMap<string, UserPresence> = Presence.of(client.connection).states;
+  const own: PresenceState = 'hidden';
+  client.setPresence(own);
+  client.presence.changed.listen(() => console.log(bob.since, bob.isOpen, states.size));
+  if (client.presence.error?.code === 'too_large') stop();
   console.log(record, given, state.phase, upstream?.state, unread?.messages);
 }
 
