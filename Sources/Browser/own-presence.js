@@ -32,7 +32,7 @@ export function checkedPresence(state) {
   throw new TypeError(`presence: ${JSON.stringify(state)} is none of ${ORDER.join(', ')}`);
 }
 
-/** What a gateway is told of how the user is there: with `connect`, and each time that it changes. */
+/** What a gateway is told of how the user is there: with `connect`, and when that changes. */
 export class OwnPresence {
   #state;
   /** What this session was told last. @type {PresenceState | null} */

@@ -269,8 +269,11 @@ export function mergedWatch(watches) {
   const all = new Map();
   for (const { conversation, users } of watches.flat()) {
     const known = all.get(conversation);
-    if (users === undefined || known === null) all.set(conversation, null);
-    else all.set(conversation, new Set([...known ?? [], ...users]));
+    if (known === null) continue;
+    const now = users && new Set([...known ?? [], ...users]);
+    // What is asked for of it last may be what does not fit.
+    if (now?.size !== known?.size) all.delete(conversation);
+    all.set(conversation, now ?? null);
   }
   return [...all].filter(([, users]) => users?.size !== 0).map(([conversation, users]) => (
     users === null ? { conversation } : { conversation, users: [...users].sort() }

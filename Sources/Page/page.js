@@ -3,6 +3,7 @@
  * conversation that the address names. Everything it knows comes from the client library.
  */
 
+import { Attendance, firstPresence } from './components/attendance.js';
 import { ConversationListView } from './components/conversation-list.js';
 import { ConversationView } from './components/conversation-view.js';
 import { confirmation, newConversation, signIn } from './components/dialogs.js';
@@ -71,6 +72,7 @@ const connection = connectionOf({
   user,
   credentials,
   unread: true,
+  presence: firstPresence(),
   environment: { WebSocket: EarlyWebSocket },
 });
 const list = new ConversationList(connection, { store });
@@ -78,6 +80,7 @@ const unsent = new UnsentTexts(user);
 /** What was written and not confirmed, whatever conversation is open. */
 const outbox = Outbox.of(connection, store);
 const health = new Health(connection);
+const attendance = new Attendance({ connection, list });
 
 /** What was open lately, newest last. @type {Map<string, Conversation>} */
 const conversations = new Map();
@@ -85,11 +88,13 @@ const conversations = new Map();
 let shown = null;
 
 const listView = new ConversationListView({
-  connection, list, unsent, health, onSelect: (id) => navigate(id), onCreate: () => create(),
+  connection, list, unsent, health, attendance, onSelect: (id) => navigate(id),
+  onCreate: () => create(),
 });
 const notifications = new Notifications({ connection, list, onOpen: (id) => navigate(id) });
 const status = new StatusBar({
-  connection, health, onUser: () => changeUser(), more: [notifications.button],
+  connection, health, onUser: () => changeUser(),
+  more: [attendance.button, notifications.button],
 });
 sidebar.append(...listView.elements, status.element);
 
@@ -122,7 +127,7 @@ function show(id) {
   keep(conversation);
   conversation.open();
   const view = new ConversationView({
-    connection, conversation, list, unsent, health, onBack: () => navigate(null),
+    connection, conversation, list, unsent, health, attendance, onBack: () => navigate(null),
   });
   shown = { conversation, view };
   main.replaceChildren(...view.elements);

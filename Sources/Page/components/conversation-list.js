@@ -1,3 +1,4 @@
+import { drawPresence, presenceDot } from './attendance.js';
 import {
   arrange, element, hasKeyboard, icon, mark, setAttribute, setText, soon,
 } from './dom.js';
@@ -7,7 +8,9 @@ import { isEmote } from './rows.js';
 
 /** @import { Connection } from '../../Browser/connection.js' */
 /** @import { ConversationList } from '../../Browser/conversations.js' */
+/** @import { UserPresence } from '../../Browser/presence.js' */
 /** @import { ConversationRecord } from '../../Browser/types.js' */
+/** @import { Attendance } from './attendance.js' */
 /** @import { Health } from './health.js' */
 /** @import { UnsentTexts } from './unsent.js' */
 
@@ -24,6 +27,7 @@ export class ConversationListView {
   #list;
   #unsent;
   #health;
+  #attendance;
   #onSelect;
   /** @type {string | null} */
   #selected = null;
@@ -39,14 +43,16 @@ export class ConversationListView {
    * @param {ConversationList} options.list
    * @param {UnsentTexts} options.unsent
    * @param {Health} options.health
+   * @param {Attendance} options.attendance
    * @param {(id: string) => void} options.onSelect
    * @param {() => void} options.onCreate
    */
-  constructor({ connection, list, unsent, health, onSelect, onCreate }) {
+  constructor({ connection, list, unsent, health, attendance, onSelect, onCreate }) {
     this.#connection = connection;
     this.#list = list;
     this.#unsent = unsent;
     this.#health = health;
+    this.#attendance = attendance;
     this.#onSelect = onSelect;
     this.filter = element('input', {
       type: 'search', class: 'filter', 'aria-label': 'Filter conversations',
@@ -78,7 +84,9 @@ export class ConversationListView {
         }, icon(PLUS))),
       this.filter, this.scroller,
     ];
-    for (const { changed } of [list, unsent, health]) changed.listen(this.#scheduleDraw);
+    for (const { changed } of [list, unsent, health, attendance]) {
+      changed.listen(this.#scheduleDraw);
+    }
     this.#draw();
   }
 
@@ -129,6 +137,7 @@ export class ConversationListView {
     entry.draw(record, {
       user: this.#connection.user, isSelected,
       unsent: isSelected ? '' : this.#unsent.text(record.id),
+      presence: this.#attendance.of(this.#attendance.partnerIn(record)),
     });
     return entry;
   }
@@ -191,6 +200,8 @@ class Entry {
    */
   constructor(id, onSelect) {
     this.picture = element('span', { class: 'picture' });
+    this.dot = presenceDot();
+    this.words = element('span', { class: 'visually-hidden' });
     this.title = element('span', { class: 'title' });
     this.time = element('time', { class: 'when' });
     this.preview = element('span', { class: 'preview' });
@@ -205,22 +216,24 @@ class Entry {
         onSelect(id);
       },
     }, this.picture,
-    element('span', { class: 'line' }, this.title, this.time),
+    element('span', { class: 'line' }, this.title, this.words, this.time),
     element('span', { class: 'line' }, this.preview, this.mentions, this.badge));
     this.element = element('li', {}, this.link);
   }
 
   /**
    * @param {ConversationRecord} record
-   * @param {{user: string | null, isSelected: boolean, unsent: string}} context
+   * @param {{user: string | null, isSelected: boolean, unsent: string,
+   *   presence: UserPresence | null}} context
    */
-  draw(record, { user, isSelected, unsent }) {
+  draw(record, { user, isSelected, unsent, presence }) {
     const name = conversationName(record, record.id, user);
     if (name !== this.#name) {
       this.#name = name;
       setText(this.title, name);
-      this.picture.replaceChildren(avatar(name, 'group'));
+      this.picture.replaceChildren(avatar(name, 'group'), this.dot);
     }
+    drawPresence(this.dot, this.words, presence);
     const last = record.lastMessage;
     const { unreadCount: unread = 0, unreadMentions: mentions = 0 } = record;
     setText(this.preview, unsent === '' ? previewText(last, user) : `Not sent yet: ${unsent}`);

@@ -1,4 +1,5 @@
 import { RequestError } from '../../Browser/request-error.js';
+import { drawPresence, presenceDot } from './attendance.js';
 import { Composer } from './composer.js';
 import { confirmation } from './dialogs.js';
 import { element, icon, setText, soon } from './dom.js';
@@ -15,7 +16,8 @@ import { TruthPanel } from './truth-panel.js';
 /** @import { Connection } from '../../Browser/connection.js' */
 /** @import { Conversation } from '../../Browser/conversation.js' */
 /** @import { ConversationList } from '../../Browser/conversations.js' */
-/** @import { Message } from '../../Browser/types.js' */
+/** @import { ConversationRecord, Message } from '../../Browser/types.js' */
+/** @import { Attendance } from './attendance.js' */
 /** @import { Health } from './health.js' */
 /** @import { UnsentTexts } from './unsent.js' */
 
@@ -43,6 +45,10 @@ export class ConversationView {
   #list;
   #unsent;
   #health;
+  #attendance;
+  /** The other one of a conversation of two. @type {string | null} */
+  #partner = null;
+  #stopWatching = () => {};
   #scheduleDraw = soon(() => this.#draw());
   /** @type {(() => void)[]} */
   #stops = [];
@@ -54,14 +60,16 @@ export class ConversationView {
    * @param {ConversationList} options.list
    * @param {UnsentTexts} options.unsent
    * @param {Health} options.health
+   * @param {Attendance} [options.attendance]  without it nobody is shown as there
    * @param {() => void} options.onBack
    */
-  constructor({ connection, conversation, list, unsent, health, onBack }) {
+  constructor({ connection, conversation, list, unsent, health, attendance, onBack }) {
     this.#connection = connection;
     this.#conversation = conversation;
     this.#list = list;
     this.#unsent = unsent;
     this.#health = health;
+    this.#attendance = attendance;
     this.composer = new Composer({
       among: () => this.#among,
       onSend: (body, metadata, replyTo) => this.#send(body, metadata, replyTo),
@@ -118,6 +126,9 @@ export class ConversationView {
       type: 'button', class: 'people-button', title: 'People',
       onclick: () => this.#showPeople(onBack),
     });
+    this.dot = presenceDot();
+    this.whose = element('span', { class: 'visually-hidden' });
+    this.presence = element('span', {});
     this.notice = element('div', { class: 'notice', role: 'status', hidden: true });
     this.typing = element('div', { class: 'typing', 'aria-live': 'polite' });
     /** What to put on the page. */
@@ -126,12 +137,16 @@ export class ConversationView {
         element('button', {
           type: 'button', class: 'round back', 'aria-label': 'All conversations', onclick: onBack,
         }, icon(BACK)),
-        element('div', { class: 'name' }, this.title, this.subtitle), this.findButton,
+        element('div', { class: 'name' }, this.title,
+          element('div', { class: 'subtitle' }, this.subtitle,
+            element('span', { class: 'partner' }, this.dot, this.whose, this.presence))),
+        this.findButton,
         this.truthButton),
       this.find.element, this.truth.element, this.notice, this.restored.element,
       this.messages.element, this.typing, this.composer.element,
     ];
     this.#stops = [conversation, list].map(({ changed }) => changed.listen(this.#scheduleDraw));
+    if (attendance) this.#stops.push(attendance.changed.listen(this.#scheduleDraw));
     // At once: the banner takes its room from the messages, which then hold their place.
     for (const signal of [health.changed, connection.live]) {
       this.#stops.push(signal.listen(() => this.#draw()));
@@ -152,6 +167,7 @@ export class ConversationView {
   dispose() {
     this.keepText();
     for (const stop of this.#stops) stop();
+    this.#stopWatching();
     this.messages.dispose();
     this.truth.dispose();
     this.restored.dispose();
@@ -170,7 +186,10 @@ export class ConversationView {
   /** @param {() => void} onLeft */
   #showPeople(onLeft) {
     const record = this.#conversation.record ?? this.#list.record(this.#conversation.id);
-    if (record) showPeople({ connection: this.#connection, record, onLeft });
+    if (!record) return;
+    showPeople({
+      connection: this.#connection, record, onLeft, attendance: this.#attendance,
+    });
   }
 
   /** @param {string} id */
@@ -218,6 +237,7 @@ export class ConversationView {
     const named = record && { ...record, participants };
     setText(this.title, conversationName(named, conversation.id, user));
     setText(this.subtitle, peopleText(record?.participantCount, participants));
+    this.#drawPresence(named);
     setText(this.typing, typingText(conversation.typists));
     const notice = this.#noticeText();
     this.notice.hidden = notice === '';
@@ -225,6 +245,26 @@ export class ConversationView {
     this.composer.setEnabled(conversation.phase !== 'ended');
     this.messages.unreadMentions = listed?.unreadMentions ?? 0;
     this.#list.markRead(conversation.id, conversation.lastReadSeq ?? 0);
+  }
+
+  /**
+   * Whether the other one is there, in a conversation of two.
+   *
+   * @param {ConversationRecord | null | undefined} record
+   */
+  #drawPresence(record) {
+    const attendance = this.#attendance;
+    if (attendance === undefined) return;
+    const partner = attendance.partnerIn(record);
+    if (partner !== this.#partner) {
+      this.#partner = partner;
+      this.#stopWatching();
+      this.#stopWatching = partner === null ? () => {}
+        : attendance.watch(this.#conversation.id, [partner]);
+    }
+    const presence = attendance.of(partner);
+    drawPresence(this.dot, this.presence, presence);
+    setText(this.whose, presence === null ? '' : `${partner}: `);
   }
 
   /** What is in doubt about this conversation; an empty text for nothing. */

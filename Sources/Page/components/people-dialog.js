@@ -1,9 +1,11 @@
 import { Administration } from '../../Browser/administration.js';
+import { drawPresence, presenceDot } from './attendance.js';
 import { confirmation } from './dialogs.js';
 import { element } from './dom.js';
 
 /** @import { Connection } from '../../Browser/connection.js' */
 /** @import { ConversationRecord, Participant } from '../../Browser/types.js' */
+/** @import { Attendance } from './attendance.js' */
 
 /**
  * Shows who takes part in a conversation, and lets them be changed as far as the user may.
@@ -12,8 +14,9 @@ import { element } from './dom.js';
  * @param {Connection} of.connection
  * @param {ConversationRecord} of.record
  * @param {() => void} of.onLeft
+ * @param {Attendance} [of.attendance]
  */
-export async function showPeople({ connection, record, onLeft }) {
+export async function showPeople({ connection, record, onLeft, attendance }) {
   const conversation = record.id;
   const error = element('p', { class: 'failure', role: 'alert' });
   const list = element('ul', { class: 'people' });
@@ -25,6 +28,20 @@ export async function showPeople({ connection, record, onLeft }) {
     autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false',
   });
   let admins = record.admins ?? [];
+  /** Where it stands whether somebody is there, by user. */
+  /** @type {Map<string, {dot: HTMLElement, words: HTMLElement}>} */
+  const marks = new Map();
+  const markOf = (/** @type {string} */ id) => {
+    const mark = marks.get(id)
+      ?? { dot: presenceDot(), words: element('small', { class: 'faint' }) };
+    marks.set(id, mark);
+    return mark;
+  };
+  const drawMarks = () => {
+    for (const [id, { dot, words }] of marks) drawPresence(dot, words, attendance?.of(id) ?? null);
+  };
+  const stops = attendance
+    ? [attendance.watch(conversation), attendance.changed.listen(drawMarks)] : [];
   const request = (/** @type {string} */ method, /** @type {object} */ params) => (
     connection.request(method, { conversation, ...params })
   );
@@ -47,8 +64,11 @@ export async function showPeople({ connection, record, onLeft }) {
     const isAdmin = admins.length === 0 || admins.includes(connection.user ?? '');
     for (const form of [renaming, adding]) form.hidden = !isAdmin;
     list.replaceChildren(...result.participants.map((/** @type {Participant} */ person) => (
-      personElement(person, { admins, isAdmin, user: connection.user, administration, act })
+      personElement(person, {
+        admins, isAdmin, user: connection.user, administration, act, mark: markOf(person.id),
+      })
     )));
+    drawMarks();
   });
   const act = async (/** @type {() => Promise<*>} */ change) => {
     if (await attempt(change)) await draw();
@@ -75,7 +95,11 @@ export async function showPeople({ connection, record, onLeft }) {
     close();
     onLeft();
   };
-  const dialog = element('dialog', { 'aria-label': 'People', onclose: () => dialog.remove() },
+  const closed = () => {
+    for (const stop of stops) stop();
+    dialog.remove();
+  };
+  const dialog = element('dialog', { 'aria-label': 'People', onclose: closed },
     element('h2', {}, 'People'), renaming, list, adding, error,
     element('div', { class: 'answers' },
       element('button', { type: 'button', onclick: () => { leave(); } }, 'Leave'),
@@ -94,8 +118,9 @@ export async function showPeople({ connection, record, onLeft }) {
  * @param {string | null} of.user
  * @param {Administration} of.administration
  * @param {(change: () => Promise<*>) => void} of.act
+ * @param {{dot: HTMLElement, words: HTMLElement}} of.mark  whether they are there
  */
-function personElement({ id, name }, { admins, isAdmin, user, administration, act }) {
+function personElement({ id, name }, { admins, isAdmin, user, administration, act, mark }) {
   const is = admins.includes(id);
   const users = [id];
   const button = (
@@ -105,7 +130,9 @@ function personElement({ id, name }, { admins, isAdmin, user, administration, ac
     type: 'button', class: 'quiet', 'aria-label': `${text}: ${id}`,
     onclick: () => act(() => administration[change](users)),
   }, text);
-  return element('li', {}, element('bdi', {}, name ?? id), id === user && ' (you)',
+  return element('li', {}, mark.dot,
+    element('span', { class: 'person' }, element('bdi', {}, name ?? id), mark.words),
+    id === user && ' (you)',
     is && element('span', { class: 'faint' }, ' admin'),
     isAdmin && button(is ? 'No admin' : 'Make admin', is ? 'removeAdmins' : 'addAdmins'),
     isAdmin && id !== user && button('Remove', 'removeParticipants'));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { Presence } from '../../../Sources/Browser/presence.js';
+import { mergedWatch, Presence } from '../../../Sources/Browser/presence.js';
 import { TabHub } from '../../../Sources/Browser/tab-hub.js';
 import { playedConnection, settled } from './fake-gateway.mjs';
 
@@ -100,7 +100,7 @@ test('a state that is none is refused by name', () => {
   assert.throws(() => playedConnection({ presence: 'busy' }), /"busy" is none of/u);
 });
 
-test('what several views watch is one question, and one that goes and comes changes nothing', async () => {
+test('what several views watch is one question, and a view drawn anew asks nothing', async () => {
   const { presence, socket, stop } = await watching([
     { conversation: 'ops', users: ['carol', 'bob'] }]);
   assert.deepEqual(asked(socket), [[{ conversation: 'ops', users: ['bob', 'carol'] }]]);
@@ -135,7 +135,9 @@ test('events change it, and nobody is shown when nobody watches', async () => {
   await answer(socket, [bob('absent')]);
   assert.deepEqual(presence.get('bob'), { state: 'absent', isOpen: false });
   const one = presence.states;
-  socket.frame({ event: 'presence', changes: [bob('away', SINCE), { user: 'carol', state: 'absent' }] });
+  socket.frame({
+    event: 'presence', changes: [bob('away', SINCE), { user: 'carol', state: 'absent' }],
+  });
   assert.deepEqual([...presence.states], [
     ['bob', { state: 'away', since: SINCE, isOpen: false }],
     ['carol', { state: 'absent', isOpen: false }],
@@ -176,7 +178,7 @@ test('a question that the end of a session cut off is asked in the next', async 
   assert.equal(presence.get('bob').state, 'present');
 });
 
-test('while the gateway is without the origin it is as of then, and asked when that is back', async () => {
+test('without the origin it is as of then, and asked for when that is back', async () => {
   const { presence, socket } = await watching();
   await answer(socket, [bob('present', SINCE)]);
   socket.frame({ event: 'upstream', state: 'offline', since: SINCE });
@@ -211,7 +213,7 @@ test('a question that is refused for now is asked when the gateway says', async 
   assert.deepEqual(asked(socket), [OPS]);
 });
 
-test('above the limit what came last is left out and told, and tried again after a minute', async () => {
+test('above the limit what came last is left out, told, and tried again in a minute', async () => {
   const names = ['a', 'b', 'c', 'd', 'e'];
   const { presence, socket } = await watching(names.map((conversation) => ({ conversation })));
   const refuse = async () => {
@@ -261,6 +263,17 @@ test('a gateway that tells nobody is asked once in a session', async () => {
   await sockets[1].welcome();
   await answer(sockets[1], [bob('present')]);
   assert.equal(presence.error, null);
+});
+
+test('of several watches what was asked for last stands last', () => {
+  const [ops, dev, all] = [
+    { conversation: 'ops', users: ['bob'] }, { conversation: 'dev', users: ['bob'] },
+    { conversation: 'ops' },
+  ];
+  assert.deepEqual(mergedWatch([[ops], [dev], [ops]]), [ops, dev]);
+  assert.deepEqual(mergedWatch([[ops], [dev], [all]]), [dev, all]);
+  assert.deepEqual(mergedWatch([[all], [dev], [ops]]), [all, dev]);
+  assert.deepEqual(mergedWatch([[{ conversation: 'ops', users: [] }]]), []);
 });
 
 /** A session that two tabs share, and what each of them was told. */
