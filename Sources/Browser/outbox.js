@@ -613,7 +613,8 @@ function requestOf({ kind, id, conversation, body, metadata, attachment, ifRev, 
  *
  * @param {SendFields} fields
  */
-function ownCopy({ mentions, ...fields }) {
+function ownCopy(fields) {
+  const { mentions } = fields;
   return { ...fields, ...(mentions && { mentions: [...mentions] }) };
 }
 

@@ -8,6 +8,7 @@ from browser import PHONE, UNREACHABLE, BrowserTestCase
 from chat_page import RETURN
 from gateway import path
 from playwright.sync_api import expect
+from test_origin import Redis, redis_program
 
 
 class MentionTestCase(BrowserTestCase):
@@ -294,6 +295,41 @@ class MentionAllOffTests(MentionTestCase):
         alice.messages.last.get_by_role("button", name="Send without that").click()
         expect(alice.bodies.last).to_contain_text("@everyone once more (edited)")
         self.assertNotIn("mentionAll", self.last())
+
+
+@unittest.skipIf(redis_program() is None, "Redis is not installed")
+class NotEnabledTests(MentionTestCase):
+    """An origin elsewhere, before `gapless enable`: an earlier gateway may share it."""
+
+    @classmethod
+    def setUpClass(cls):
+        redis = Redis()
+        cls.addClassCleanup(redis.discard)
+        cls.settings = {
+            "upstream__kind": "redis",
+            "upstream__redis__url": f"redis://127.0.0.1:{redis.port}",
+        }
+        super().setUpClass()
+
+    def test_a_reply_can_be_sent_as_a_plain_message(self):
+        self.converse("alice", "bob")
+        self.write("Lunch?")
+        alice = self.open("alice", self.room)
+        alice.expect_last("Lunch?")
+        alice.expect_live()
+        alice.message("Lunch?").hover()
+        alice.message("Lunch?").get_by_role("button", name="Reply to message").click()
+        alice.say("Yes, and @bob too")
+        failed = alice.page.locator('.message[data-state="failed"]')
+        expect(failed.get_by_role("alert")).to_contain_text(
+            "Not sent: replies and mentions are not turned on here yet.")
+        expect(failed.locator(".quote")).to_have_text("bob Lunch?")
+        failed.get_by_role("button", name="Send without that").click()
+        expect(failed).to_have_count(0)
+        alice.expect_last("Yes, and @bob too")
+        expect(alice.page.locator(".message[data-state]")).to_have_count(0)
+        self.assertEqual("Yes, and @bob too", self.last()["body"])
+        self.assertFalse({"replyTo", "mentions", "mentionAll"} & self.last().keys())
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ export class FakeLog {
   pages = [];
   /** The code with which a request is refused; nothing for one that is answered. */
   refuses = null;
+  /** The event of the last change. */
+  told = null;
   #messages = new Map();
   /** Who has which key of a message. */
   #reactions = new Map();
@@ -97,10 +99,11 @@ export class FakeLog {
     this.#rev += 1;
     const value = { ...message, rev: this.#rev };
     this.#messages.set(value.seq, value);
-    return {
+    this.told = {
       event: 'messages', conversation: this.id, deltas: [{ type, via: 'live', message: value }],
       covers: [[value.seq, value.seq]], prev: this.#rev - 1, asOf: this.#rev, head: this.head,
     };
+    return this.told;
   }
 
   /** Has a socket answer by itself from here on. */

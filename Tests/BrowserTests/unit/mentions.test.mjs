@@ -177,6 +177,11 @@ test('what was refused keeps what it said, and can be said with less', async () 
   await settled();
   assert.deepEqual(log.calls, [{ id: other, body: 'hi', mentions: ['bob'] }]);
   assert.deepEqual(conversation.drafts, []);
+  const next = conversation.send('hi', undefined, undefined, { replyTo: 'm1', mentions: ['bob'] });
+  await settled();
+  const plain = conversation.rewrite(next, 'hi', { replyTo: undefined, mentions: undefined });
+  await settled();
+  assert.deepEqual(log.calls.at(-1), { id: plain, body: 'hi' });
 });
 
 test('every face sends, edits and tells of replies and mentions, as drafts too', async () => {
@@ -460,4 +465,98 @@ test('at rest each list shows what is unread as the gateway counts it', async (t
     assert.deepEqual(connection.unread, { ...inbox.totals, open: false }, `seed ${seed}`);
     connection.close();
   }
+});
+
+test('at rest each message has the reply and the mentions that were written last', async (t) => {
+  const timers = new Timers();
+  t.after(timers.install());
+  const fieldsOf = ({ body, replyTo, mentions, mentionAll }) => (
+    { body, replyTo, mentions, mentionAll: mentionAll || undefined });
+  let arrived = 0;
+  for (let seed = 1; seed <= 100; seed += 1) {
+    const source = randomSource(seed);
+    const pick = (all) => all[source.int(0, all.length - 1)];
+    const log = mentioning(4);
+    const { answer } = log;
+    const events = [];
+    // Who follows is told of each change, after its answer.
+    log.answer = (request) => {
+      const before = log.head.rev;
+      const result = answer(request);
+      if (log.head.rev !== before) events.push(log.told);
+      return result;
+    };
+    const { client, sockets, clock, connection } = await connected(log);
+    const conversation = new Conversation(connection, 'c1');
+    conversation.open();
+    await settled();
+    const socket = () => sockets.at(-1);
+    const deliver = () => {
+      for (const event of events.splice(0)) if (connection.isLive) socket().frame(event);
+    };
+    /** What was written last of each message, as its author wants it. */
+    const wanted = new Map();
+    const users = () => pick([[], ['bob'], ['eve', 'bob'], ['bob', 'carol', 'eve']]);
+    const target = () => pick([undefined, 'm1', 'm3', 'nobody']);
+    const cut = async () => {
+      const { length } = sockets;
+      socket().end(1006);
+      events.length = 0;
+      await settled();
+      while (sockets.length === length) await clock.advance(500);
+      await socket().welcome();
+      await settled();
+    };
+    const happen = [
+      () => {
+        const [mentions, mentionAll, replyTo] = [users(), pick([true, undefined]), target()];
+        const body = `own ${wanted.size}`;
+        const id = conversation.send(body, undefined, undefined, { replyTo, mentions, mentionAll });
+        const seq = { m1: 1, m3: 3 }[replyTo];
+        wanted.set(id, {
+          body, mentions: mentions.length > 0 ? mentions : undefined, mentionAll,
+          replyTo: replyTo && { id: replyTo, ...(seq && { seq }) },
+        });
+      },
+      () => {
+        const ids = [...wanted.keys()].filter((id) => conversation.message(id));
+        if (ids.length === 0) return;
+        const id = pick(ids);
+        const said = wanted.get(id);
+        const change = pick([
+          {}, { mentions: users() }, { mentionAll: pick([true, false]) },
+          { mentions: users(), mentionAll: pick([true, false]) },
+        ]);
+        const body = `${said.body}+`;
+        conversation.edit(id, body, change);
+        if ('mentions' in change) {
+          said.mentions = change.mentions.length > 0 ? change.mentions : undefined;
+        }
+        if ('mentionAll' in change) said.mentionAll = change.mentionAll || undefined;
+        said.body = body;
+      },
+      () => {
+        const event = log.say({ mentions: ['alice'], replyTo: { id: 'm1', seq: 1 } });
+        deliver();
+        if (connection.isLive) socket().frame(event);
+      },
+      deliver, cut, () => settled(),
+    ];
+    for (let step = 0; step < 40; step += 1) await pick(happen)();
+    await cut();
+    for (let n = 0; n < 60; n += 1) {
+      timers.fire();
+      await settled();
+      deliver();
+    }
+    assert.deepEqual([conversation.drafts, conversation.edits], [[], []], `seed ${seed}`);
+    for (const [id, expected] of wanted) {
+      const shown = conversation.message(id);
+      assert.deepEqual(fieldsOf(shown), expected, `seed ${seed}, ${id}`);
+      assert.deepEqual(fieldsOf(log.at(shown.seq)), expected, `seed ${seed}, ${id} in the log`);
+      arrived += 1;
+    }
+    client.close();
+  }
+  assert.ok(arrived > 300, `${arrived}`);
 });
