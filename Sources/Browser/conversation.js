@@ -377,7 +377,7 @@ export class Conversation {
    *
    * @param {string} id
    * @param {string} body
-   * @param {SendFields} [fields]  what is left out stays; `replyTo: undefined` takes a reply away
+   * @param {SendFields} [fields]  what is left out stays; what is `undefined` goes
    * @returns {string}  its id from now on
    */
   rewrite(id, body, fields) { return this.#log.outbox.rewrite(id, body, fields); }

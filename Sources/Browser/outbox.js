@@ -155,7 +155,7 @@ export class Outbox {
    *
    * @param {string} id
    * @param {string} body
-   * @param {SendFields} [fields]  what is left out stays; `replyTo: undefined` takes a reply away
+   * @param {SendFields} [fields]  what is left out stays; what is `undefined` goes
    * @returns {string}  its id from now on
    * @throws {RequestError}  `bad_request`: it can't be encoded; the draft stays
    */
