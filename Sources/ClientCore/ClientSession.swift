@@ -192,7 +192,7 @@ package struct ClientSession: Sendable {
     // MARK: Who is there
 
     /// Those whom this client watches, as far as it was told.
-    package var presence: PresenceList { presences.list }
+    package var presence: PresenceList { presences.people }
 
     /// Says how the user is there by this client, now and in each further session.
     package mutating func setPresence(_ presence: ConnectionPresence) {

@@ -37,7 +37,7 @@ struct PresenceSubscription: Sendable {
     /// Whom it watches; nil if it never did.
     private var watch: [PresenceWatch]?
     /// As far as it was told.
-    private(set) var list = PresenceList(users: [], isOpen: true)
+    private(set) var people = PresenceList(users: [], isOpen: true)
     /// The number of the newest call: an answer to an older one counts no longer.
     private var call = 0
 
@@ -45,7 +45,7 @@ struct PresenceSubscription: Sendable {
 
     mutating func set(_ watch: [PresenceWatch], _ effects: inout SessionEffects) {
         self.watch = watch
-        list.refusal = nil
+        people.refusal = nil
         say(&effects)
     }
 
@@ -69,9 +69,9 @@ struct PresenceSubscription: Sendable {
         guard call == self.call else { return }
         switch result {
         case .success(let answer):
-            list = PresenceList(
+            people = PresenceList(
                 users: try answer.users("presence"), isOpen: answer["open"]?.bool ?? false)
-            effects.act(.presence(list))
+            effects.act(.presence(people))
         case .failure(let error):
             guard error.retry == .never else {
                 let wait = Int64(error.after ?? 1_000)
@@ -82,27 +82,27 @@ struct PresenceSubscription: Sendable {
     }
 
     private mutating func refuse(_ error: RequestError, _ effects: inout SessionEffects) {
-        list = PresenceList(users: [], isOpen: true, refusal: error)
-        effects.act(.presence(list))
+        people = PresenceList(users: [], isOpen: true, refusal: error)
+        effects.act(.presence(people))
     }
 
     /// Users came, left, or are no longer known.
     mutating func take(_ changes: [UserPresence], _ effects: inout SessionEffects) {
-        list.take(changes)
-        effects.act(.presence(list))
+        people.take(changes)
+        effects.act(.presence(people))
     }
 
     /// What is held may be outdated, or is so no longer.
     mutating func setOpen(_ isOpen: Bool, _ effects: inout SessionEffects) {
-        guard watch != nil, list.refusal == nil, list.isOpen != isOpen else { return }
-        list.isOpen = isOpen
-        effects.act(.presence(list))
+        guard watch != nil, people.refusal == nil, people.isOpen != isOpen else { return }
+        people.isOpen = isOpen
+        effects.act(.presence(people))
     }
 
     /// Somebody else is here: what is held is not theirs.
     mutating func forget() {
         watch = nil
-        list = PresenceList(users: [], isOpen: true)
+        people = PresenceList(users: [], isOpen: true)
     }
 }
 
