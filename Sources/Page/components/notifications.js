@@ -162,7 +162,11 @@ export class Notifications {
       return;
     }
     const permission = await Notification.requestPermission();
-    if (permission === 'granted') localStorage.setItem(WANTED, 'true');
+    if (permission === 'granted') {
+      // What came before is no news, also if nobody looked for it yet.
+      for (const record of this.#list.records) this.#isNews(record);
+      localStorage.setItem(WANTED, 'true');
+    }
     this.#draw();
     const problem = permission !== 'granted'
       ? 'This browser lets this page show no notifications. Its settings for this site say so.'
