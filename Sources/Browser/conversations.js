@@ -337,6 +337,9 @@ export class ConversationList {
       const record = this.#records.get(conversation);
       // A marker never moves back: what is said of an earlier one is outdated.
       if (!record || (own.lastReadSeq ?? 0) < (record.lastReadSeq ?? 0)) continue;
+      const isKnown = record.lastReadSeq === own.lastReadSeq
+        && record.unreadCount === own.unreadCount && record.unreadMentions === own.unreadMentions;
+      if (isKnown) continue;
       this.#showOwn(record, own);
       isOther = true;
     }

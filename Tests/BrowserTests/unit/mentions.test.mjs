@@ -270,6 +270,9 @@ test('the gateway says how many mentions are unread, and no event of the list do
   });
   socket.frame(unread(3, 3, 2));
   assert.deepEqual([own(), list.unreadMentions], [[3, 3, 2], 2]);
+  const stop = list.changed.listen(() => assert.fail('what is known is no change'));
+  socket.frame(unread(3, 3, 2));
+  stop();
   assert.equal(list.record('else'), undefined);
   socket.frame({ event: 'read', conversation: 'a', user: 'alice', seq: 6 });
   assert.deepEqual(own(), [6, 0, 0]);
