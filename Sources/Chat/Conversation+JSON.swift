@@ -33,6 +33,10 @@ extension Conversation {
                 read.lastMessage = field.isNull ? nil : try field.nested(Message.init)
             case "head": read.head = field.isNull ? nil : try field.nested(Head.init)
             case "unreadCount": read.unreadCount = field.isNull ? nil : try field.integer(from: 0)
+            case "unreadMentions":
+                // Any other value is one that an earlier version stored.
+                read.unreadMentions = member.value.int.flatMap { $0 >= 0 ? $0 : nil }
+                if read.unreadMentions == nil { read.unknown.append(member) }
             case "lastReadSeq": read.lastReadSeq = field.isNull ? nil : try field.integer(from: 0)
             default: read.unknown.append(member)
             }
@@ -82,6 +86,7 @@ extension Conversation {
         }
         if let unreadCount { writer.member("unreadCount", int: unreadCount) }
         if let lastReadSeq { writer.member("lastReadSeq", int: lastReadSeq) }
+        if let unreadMentions { writer.member("unreadMentions", int: unreadMentions) }
         for member in unknown { writer.member(member) }
     }
 }

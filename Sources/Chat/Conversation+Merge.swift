@@ -22,6 +22,7 @@ extension Conversation: ListedRecord {
             // Every participant gets the same delta, so it can't carry one reader's counts; Skygear
             // even sends the acting user's own.
             arrived.unreadCount = nil
+            arrived.unreadMentions = nil
             arrived.lastReadSeq = nil
         }
         guard let held else { return arrived }
@@ -56,6 +57,7 @@ extension Conversation: ListedRecord {
         let reader = readsNewer(than: held, activityAge) ? self : held
         result.lastReadSeq = reader.lastReadSeq
         result.unreadCount = reader.unreadCount
+        result.unreadMentions = reader.unreadMentions
         return result
     }
 

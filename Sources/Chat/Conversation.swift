@@ -5,7 +5,7 @@ import JSON
 ///
 /// A plain value with three parts that age separately. The *record* (title, participants, admins,
 /// metadata) has the number `rev`; the *activity* (`lastMessage`) is as of `head`; the *reader's
-/// part* (`unreadCount`, `lastReadSeq`) belongs to one user and is never in events. Merging keeps
+/// part* (`unreadCount`, `unreadMentions`, `lastReadSeq`) belongs to one user and is never in events. Merging keeps
 /// the newest of each. Unknown fields are kept with the record.
 ///
 /// It has more properties than this project's limit for a type, because the protocol's object has
@@ -36,6 +36,8 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var head: Head?
     /// How many messages of others, not deleted, lie above `lastReadSeq`.
     public var unreadCount: Int?
+    /// How many of those mention the caller, or all, since the caller joined.
+    public var unreadMentions: Int?
     /// The seq up to which the caller has read; 0 for nothing.
     public var lastReadSeq: Int?
     /// Whether the conversation was removed. It is then kept as a tombstone, so that older changes

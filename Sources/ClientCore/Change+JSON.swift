@@ -10,10 +10,12 @@ extension Change {
         json.beginObject()
         json.member("id", string: id)
         json.member("message", string: message)
-        if case .edit(let body, let metadata) = kind {
+        if case .edit(let body, let metadata, let mentions, let isToAll) = kind {
             json.member("edit", bool: true)
             if let body { json.member("body", string: body) }
             if let metadata { json.member("metadata", raw: metadata) }
+            if let mentions { json.member("mentions", strings: mentions) }
+            if let isToAll { json.member("mentionAll", bool: isToAll) }
         }
         if case .react(let key, let isOn) = kind {
             json.member("react", string: key)
@@ -37,7 +39,10 @@ extension Change {
         else { return nil }
         let kind: Kind
         if object["edit"]?.bool == true {
-            kind = .edit(body: object["body"]?.string, metadata: object["metadata"])
+            kind = .edit(
+                body: object["body"]?.string, metadata: object["metadata"],
+                mentions: object["mentions"]?.array?.compactMap(\.string),
+                mentionAll: object["mentionAll"]?.bool)
         } else if let key = object["react"]?.string {
             kind = .react(key: key, isOn: object["on"]?.bool ?? false)
         } else {

@@ -6,9 +6,10 @@ import Wire
 public struct Change: Sendable, Hashable, Identifiable {
     /// What is to become of the message.
     public enum Kind: Sendable, Hashable {
-        /// It has this text, nil for none, and this object of the application's own; nil leaves
-        /// that as it is.
-        case edit(body: String?, metadata: RawJSON?)
+        /// It has this text, nil for none, this object of the application's own, and mentions
+        /// these users, or everybody; nil leaves each of these as it is.
+        case edit(
+            body: String?, metadata: RawJSON?, mentions: [String]? = nil, mentionAll: Bool? = nil)
         /// It is deleted.
         case delete
         /// The user's reaction with a key of 1 to 64 bytes begins, or ends.
@@ -195,9 +196,10 @@ struct ChangeQueue: Sendable {
     /// conflict is of the value that the gateway told of then.
     mutating func rewrite(_ id: String, body: String?) {
         guard let index = changes.firstIndex(where: { $0.id == id && $0.state != .sending }),
-            case .edit(_, let metadata) = changes[index].kind
+            case .edit(_, let metadata, let mentions, let isToAll) = changes[index].kind
         else { return }
-        changes[index].kind = .edit(body: body, metadata: metadata)
+        changes[index].kind = .edit(
+            body: body, metadata: metadata, mentions: mentions, mentionAll: isToAll)
         retry(id)
     }
 

@@ -104,9 +104,11 @@ extension ClientSession {
             params.set("key", key)
             params.set("on", isOn)
             return ("react", params)
-        case .edit(let body, let metadata):
+        case .edit(let body, let metadata, let mentions, let isToAll):
             params.set("body", body.map(RawJSON.init(string:)) ?? .null)
             params.set("metadata", metadata)
+            params.set("mentions", mentions)
+            params.set("mentionAll", isToAll)
             return ("editMessage", params)
         }
     }
@@ -165,7 +167,8 @@ extension ClientSession {
             let conversation = conversations[id]?.id ?? id.text
             listing.confirmRead(
                 conversation, upTo: try answer.integer("lastReadSeq"),
-                unread: try answer.integer("unreadCount"), &effects)
+                unread: try answer.integer("unreadCount"),
+                mentions: answer["unreadMentions"]?.int, &effects)
         case .failure(let error):
             let wait = conversations[id]?.queue.readRefused(error, random: options.random())
             if let wait { effects.set(.read(id), at: now.monotonic + wait) }

@@ -30,7 +30,10 @@ extension ClientSession {
     package mutating func loadMoreOfList() { listing.loadMore(&effects) }
 
     /// The answer to one's own `markRead`.
-    package mutating func marked(_ conversation: String, upTo seq: Int, unread: Int) {
-        listing.confirmRead(conversation, upTo: seq, unread: unread, &effects)
+    package mutating func marked(
+        _ conversation: String, upTo seq: Int, unread: Int, mentions: Int?
+    ) {
+        listing.confirmRead(
+            conversation, upTo: seq, unread: unread, mentions: mentions, &effects)
     }
 }

@@ -73,6 +73,9 @@ extension ClientSession {
         params.set("body", draft.body)
         params.set("attachment", draft.attachment)
         params.set("metadata", draft.metadata)
+        params.set("replyTo", draft.replyTo)
+        if !draft.mentions.isEmpty { params.set("mentions", draft.mentions) }
+        if draft.mentionAll { params.set("mentionAll", true) }
         return params
     }
 

@@ -73,6 +73,8 @@ package struct ClientSession: Sendable {
     package internal(set) var upstream: UpstreamState?
     /// How much is unread in all conversations; nil before it was told, or where nobody asked.
     package private(set) var unread: UnreadSum?
+    /// What the gateway told in this session of single conversations.
+    private var toldUnread: [String: UnreadSum.Part] = [:]
     /// Whose is all that is held, and all that waits to be sent; nil before anybody was named.
     private var owner: String?
     private(set) var link: ClientLink
@@ -133,6 +135,7 @@ package struct ClientSession: Sendable {
             }
             if owner.map({ !$0.isSameID(user) }) ?? true { effects.act(.belongs(to: user)) }
             (owner, self.user) = (user, user)
+            toldUnread = [:]
             self.upstream = upstream
             resumeAll(now)
             presences.say(&effects)
@@ -140,7 +143,8 @@ package struct ClientSession: Sendable {
             presences.setOpen(true, &effects)
             if var unread {
                 unread.isOpen = true
-                tellUnread(unread)
+                self.unread = unread
+                effects.act(.unread(unread))
             }
             effects.failPending(link.lost)
             interruptAll()
@@ -242,7 +246,9 @@ package struct ClientSession: Sendable {
         }
         if case .success(let answer) = result, let total = answer["unreadTotal"]?.object {
             let isOpen = answer["open"]?.bool ?? false
-            tellUnread(try UnreadSum(total, isOpen: isOpen))
+            tellUnread(
+                try UnreadSum(
+                    total, of: answer["conversations"]?.array, named: "id", isOpen: isOpen))
         }
         switch about {
         case .request(let number):
@@ -281,7 +287,9 @@ package struct ClientSession: Sendable {
             if user == self.user { listing.read(conversation, upTo: seq, &effects) }
         case .typing(let conversation, let user, let state):
             take(state, of: user, in: conversation.id, now)
-        case .unread(let total): tellUnread(total)
+        case .unread(let total):
+            tellUnread(total)
+            listing.take(total.of, &effects)
         case .presence(let changes): presences.take(changes, &effects)
         case .upstream(let state): upstreamChanged(state)
         case .goaway(let milliseconds): link.leave(in: milliseconds, now, &effects)
@@ -307,7 +315,11 @@ package struct ClientSession: Sendable {
         effects.tell(id, .typing(user: user, state))
     }
 
+    /// - Parameter total: with what it says of single conversations.
     private mutating func tellUnread(_ total: UnreadSum) {
+        toldUnread.merge(total.of) { $1 }
+        var total = total
+        total.of = toldUnread
         guard total != unread else { return }
         unread = total
         effects.act(.unread(total))

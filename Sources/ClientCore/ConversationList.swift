@@ -148,7 +148,9 @@ package struct ConversationList: Sendable {
         walk = nil
     }
 
-    mutating func markRead(_ conversation: String, upTo seq: Int, unread: Int?) {
+    mutating func markRead(
+        _ conversation: String, upTo seq: Int, unread: Int?, mentions: Int? = nil
+    ) {
         let id = conversation.id
         guard var record = records[id] else { return }
         let known = record.lastReadSeq ?? 0
@@ -156,8 +158,10 @@ package struct ConversationList: Sendable {
         record.lastReadSeq = max(seq, known)
         if let unread {
             record.unreadCount = unread
+            record.unreadMentions = unread == 0 ? 0 : mentions ?? record.unreadMentions
         } else if let head = record.head, seq >= head.seq {
             record.unreadCount = 0
+            record.unreadMentions = 0
         } else {
             doubtful.insert(id)
         }
@@ -165,6 +169,24 @@ package struct ConversationList: Sendable {
         let isUnmet = unmet.contains(id)
         show(record, id)
         if isUnmet { unmet.insert(id) }
+    }
+
+    /// Takes what the gateway told of one conversation.
+    /// - Returns: whether it differs from what was known.
+    mutating func take(_ part: UnreadSum.Part, of id: ID) -> Bool {
+        guard var record = records[id], part.lastReadSeq >= record.lastReadSeq ?? 0 else {
+            return false
+        }
+        let before = record
+        record.lastReadSeq = part.lastReadSeq
+        record.unreadCount = part.messages
+        record.unreadMentions = part.mentions
+        doubtful.remove(id)
+        guard record != before else { return false }
+        let isUnmet = unmet.contains(id)
+        show(record, id)
+        if isUnmet { unmet.insert(id) }
+        return true
     }
 
     /// Takes a change of an event, and counts what is new in it.
@@ -196,6 +218,8 @@ package struct ConversationList: Sendable {
             if arrived > 0 || unread > 0 { doubtful.insert(id) }
         }
         record.unreadCount = unread
+        // Nobody counts mentions from such events.
+        record.unreadMentions = unread == 0 ? 0 : known?.unreadMentions
         record.lastReadSeq = lastRead
         // Events never list the participants; the same record still has those that a reply gave.
         if record.participants == nil, known?.rev == record.rev, !isNewLog {

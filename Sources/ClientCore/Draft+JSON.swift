@@ -12,6 +12,9 @@ extension Draft {
         if let body { json.member("body", string: body) }
         if let attachment { json.member("attachment", raw: attachment) }
         if let metadata { json.member("metadata", raw: metadata) }
+        if let replyTo { json.member("replyTo", string: replyTo) }
+        if !mentions.isEmpty { json.member("mentions", strings: mentions) }
+        if mentionAll { json.member("mentionAll", bool: true) }
         json.member("createdAt", moment: createdAt)
         if case .failed(let error) = state { json.member("failed", error: error) }
         json.endObject()
@@ -25,7 +28,9 @@ extension Draft {
         else { return nil }
         self.init(
             id: id, body: object["body"]?.string, attachment: object["attachment"],
-            metadata: object["metadata"], createdAt: createdAt)
+            metadata: object["metadata"], replyTo: object["replyTo"]?.string,
+            mentions: object["mentions"]?.array?.compactMap(\.string) ?? [],
+            mentionAll: object["mentionAll"]?.bool ?? false, createdAt: createdAt)
         if let error = object["failed"]?.object { state = .failed(error.requestError()) }
     }
 }

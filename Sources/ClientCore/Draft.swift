@@ -21,6 +21,12 @@ public struct Draft: Sendable, Hashable, Identifiable {
     public var attachment: RawJSON?
     /// The application's own object.
     public var metadata: RawJSON?
+    /// The id of the message to which it replies.
+    public var replyTo: String?
+    /// The users whom it mentions.
+    public var mentions: [String]
+    /// Whether it mentions everybody.
+    public var mentionAll: Bool
     /// When it was written, by this machine's clock.
     public var createdAt: Timestamp
     /// How far it got.
@@ -29,12 +35,16 @@ public struct Draft: Sendable, Hashable, Identifiable {
     /// A message that is to be sent.
     public init(
         id: String, body: String?, attachment: RawJSON? = nil, metadata: RawJSON? = nil,
+        replyTo: String? = nil, mentions: [String] = [], mentionAll: Bool = false,
         createdAt: Timestamp
     ) {
         self.id = id
         self.body = body
         self.attachment = attachment
         self.metadata = metadata
+        self.replyTo = replyTo
+        self.mentions = mentions
+        self.mentionAll = mentionAll
         self.createdAt = createdAt
     }
 
@@ -42,7 +52,8 @@ public struct Draft: Sendable, Hashable, Identifiable {
     public func message(of author: String, in conversation: String) -> Message {
         Message(
             id: id, conversation: conversation, author: author, body: body, attachment: attachment,
-            metadata: metadata ?? .emptyObject, createdAt: createdAt)
+            metadata: metadata ?? .emptyObject, createdAt: createdAt,
+            replyTo: replyTo.map { Reply(id: $0) }, mentions: mentions, mentionAll: mentionAll)
     }
 }
 

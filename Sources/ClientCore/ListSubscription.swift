@@ -171,11 +171,18 @@ struct ListSubscription: Sendable {
 
     /// The answer to one's own `markRead`.
     mutating func confirmRead(
-        _ conversation: String, upTo seq: Int, unread: Int,
+        _ conversation: String, upTo seq: Int, unread: Int, mentions: Int?,
         _ effects: inout SessionEffects
     ) {
-        list.markRead(conversation, upTo: seq, unread: unread)
+        list.markRead(conversation, upTo: seq, unread: unread, mentions: mentions)
         changed(&effects)
+    }
+
+    /// The gateway told what is unread in some conversations.
+    mutating func take(_ parts: [String: UnreadSum.Part], _ effects: inout SessionEffects) {
+        var isChanged = false
+        for (id, part) in parts where list.take(part, of: id.id) { isChanged = true }
+        if isChanged { changed(&effects) }
     }
 
     private func changed(_ effects: inout SessionEffects) {

@@ -69,7 +69,10 @@ enum ServerEvent {
                 conversation: try frame.text("conversation"), user: try frame.text("user"),
                 TypingState(rawValue: try frame.text("state")) ?? .finished)
         case "unread":
-            self = .unread(try UnreadSum(frame, isOpen: frame["open"]?.bool ?? false))
+            self = .unread(
+                try UnreadSum(
+                    frame, of: frame["of"]?.array, named: "conversation",
+                    isOpen: frame["open"]?.bool ?? false))
         case "presence": self = .presence(try frame.users("changes"))
         case "goaway": self = .goaway(reconnectIn: try frame.integer("reconnectIn"))
         default: self = .nothing

@@ -10,9 +10,13 @@ extension ChatClient {
     /// - Returns: The id of the change.
     @discardableResult
     public func queueEdit(
-        _ message: String, in conversation: String, body: String?, metadata: RawJSON? = nil
+        _ message: String, in conversation: String, body: String?, metadata: RawJSON? = nil,
+        mentions: [String]? = nil, mentionAll: Bool? = nil
     ) -> String {
-        queue(message, .edit(body: body, metadata: metadata), conversation)
+        queue(
+            message,
+            .edit(body: body, metadata: metadata, mentions: mentions, mentionAll: mentionAll),
+            conversation)
     }
 
     /// Deletes a message, now or as soon as there is a session, as `queueEdit` edits.

@@ -91,16 +91,22 @@ extension ChatClient {
     /// Sends a message, at once or as soon as there is a session: it is kept until it has arrived
     /// or was refused. Subscribers see it as a draft, then as the message, under one id.
     ///
-    /// - Parameter id: The same for the same message, so that one that was sent before is not sent
-    ///   again; left out, it is a new one.
+    /// - Parameters:
+    ///   - id: The same for the same message, so that one that was sent before is not sent again;
+    ///     left out, it is a new one.
+    ///   - message: The id of the message to which it replies.
+    ///   - mentions: The ids of the users whom it mentions. Who does not take part is left out.
+    ///   - mentionAll: Whether it mentions everybody, which may be for admins only.
     /// - Returns: The id under which it is sent.
     @discardableResult
     public func send(
         _ body: String?, to conversation: String, id: String? = nil, attachment: RawJSON? = nil,
-        metadata: RawJSON? = nil
+        metadata: RawJSON? = nil, replyTo message: String? = nil, mentions: [String] = [],
+        mentionAll: Bool = false
     ) -> String {
         let draft = Draft(
             id: id ?? MessageID.make(), body: body, attachment: attachment, metadata: metadata,
+            replyTo: message, mentions: mentions, mentionAll: mentionAll,
             createdAt: runner.now.clock)
         runner.post { runner in
             runner.restore(conversation)
@@ -112,8 +118,13 @@ extension ChatClient {
     /// The same, with the names of the objects for views.
     /// - Returns: The id under which it is sent.
     @discardableResult
-    public func send(conversation: String, body: String?, metadata: RawJSON? = nil) -> String {
-        send(body, to: conversation, metadata: metadata)
+    public func send(
+        conversation: String, body: String?, metadata: RawJSON? = nil,
+        replyTo message: String? = nil, mentions: [String] = [], mentionAll: Bool = false
+    ) -> String {
+        send(
+            body, to: conversation, metadata: metadata, replyTo: message, mentions: mentions,
+            mentionAll: mentionAll)
     }
 
     /// Sends a message as `send` does, and waits until it has arrived, over outages too.
@@ -122,10 +133,12 @@ extension ChatClient {
     @discardableResult
     public func deliver(
         _ body: String?, to conversation: String, id: String? = nil, attachment: RawJSON? = nil,
-        metadata: RawJSON? = nil
+        metadata: RawJSON? = nil, replyTo message: String? = nil, mentions: [String] = [],
+        mentionAll: Bool = false
     ) async throws -> Message {
         let draft = send(
-            body, to: conversation, id: id, attachment: attachment, metadata: metadata)
+            body, to: conversation, id: id, attachment: attachment, metadata: metadata,
+            replyTo: message, mentions: mentions, mentionAll: mentionAll)
         return try await delivery(of: draft, in: conversation)
     }
 
@@ -180,17 +193,22 @@ extension ChatClient {
     }
 
     /// Changes the text of one's own message; nil takes it away.
-    /// - Parameter rev: given, only if the message has this `rev` still.
+    /// - Parameters:
+    ///   - mentions: The ids of the users whom it mentions then; nil leaves them as they are.
+    ///   - mentionAll: Whether it mentions everybody then; nil leaves that as it is.
+    ///   - rev: given, only if the message has this `rev` still.
     /// - Throws: `ClientError`; a `conflict` has the message as it is in `current`.
     @discardableResult
     public func edit(
         _ message: String, in conversation: String, body: String?, metadata: RawJSON? = nil,
-        ifRev rev: Int? = nil
+        mentions: [String]? = nil, mentionAll: Bool? = nil, ifRev rev: Int? = nil
     ) async throws -> Message {
         var params = RequestParams(conversation: conversation)
         params.set("id", message)
         params.set("body", body.map(RawJSON.init(string:)) ?? .null)
         params.set("metadata", metadata)
+        params.set("mentions", mentions)
+        params.set("mentionAll", mentionAll)
         params.set("ifRev", rev)
         return try await change("editMessage", params, conversation)
     }
@@ -277,6 +295,20 @@ extension ChatClient {
         }
     }
 
+    /// Fetches where others mention one, or all, oldest first.
+    /// - Parameters:
+    ///   - after: a seq, exclusive; the `lastReadSeq` of the conversation for what is unread.
+    ///   - limit: at most so many, 1 to 1,000.
+    /// - Throws: `ClientError`.
+    public func fetchMentions(
+        in conversation: String, after: Int = 0, limit: Int = 100
+    ) async throws -> MentionsResponse {
+        var params = RequestParams(conversation: conversation)
+        params.set("after", after)
+        params.set("limit", PageLimit.nearest(limit))
+        return try await call("fetchMentions", params) { try MentionsResponse($0) }
+    }
+
     private func change(
         _ method: String, _ params: RequestParams, _ conversation: String
     ) async throws -> Message {
@@ -288,20 +320,24 @@ extension ChatClient {
     }
 
     /// Says that everything up to a place was read. The marker never moves back.
-    /// - Returns: Where the marker stands, and how many messages above it are unread.
+    /// - Returns: Where the marker stands, how many messages above it are unread, and how many of
+    ///   these mention one.
     /// - Throws: `ClientError`.
     @discardableResult
     public func markRead(
         conversation: String, upTo seq: Int
-    ) async throws -> (lastReadSeq: Int, unreadCount: Int) {
+    ) async throws -> (lastReadSeq: Int, unreadCount: Int, unreadMentions: Int) {
         var params = RequestParams(conversation: conversation)
         params.set("seq", seq)
         let read = try await call("markRead", params) {
-            (try $0.integer("lastReadSeq"), try $0.integer("unreadCount"))
+            (
+                try $0.integer("lastReadSeq"), try $0.integer("unreadCount"),
+                $0["unreadMentions"]?.int ?? 0
+            )
         }
         runner.post { runner in
             runner.perform { session, _ in
-                session.marked(conversation, upTo: read.0, unread: read.1)
+                session.marked(conversation, upTo: read.0, unread: read.1, mentions: read.2)
             }
         }
         return read

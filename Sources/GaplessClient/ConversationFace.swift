@@ -51,9 +51,14 @@ extension ConversationFace {
     /// Sends a message: see `ChatClient.send`.
     /// - Returns: The id under which it is sent.
     @discardableResult
-    public func send(_ body: String?, metadata: RawJSON? = nil) -> String {
+    public func send(
+        _ body: String?, metadata: RawJSON? = nil, replyTo message: String? = nil,
+        mentions: [String] = [], mentionAll: Bool = false
+    ) -> String {
         let feed = writer.feed
-        return feed.link.send(conversation: feed.conversation, body: body, metadata: metadata)
+        return feed.link.send(
+            conversation: feed.conversation, body: body, metadata: metadata, replyTo: message,
+            mentions: mentions, mentionAll: mentionAll)
     }
 
     /// Tries a draft again that failed.
@@ -77,14 +82,24 @@ extension ConversationFace {
     /// conflict if the message is another one than was seen.
     /// - Returns: The id of the change.
     @discardableResult
-    public func edit(_ seen: SeenMessage, body: String?, metadata: RawJSON? = nil) -> String {
-        writer.change(seen, .edit(body: body, metadata: metadata))
+    public func edit(
+        _ seen: SeenMessage, body: String?, metadata: RawJSON? = nil, mentions: [String]? = nil,
+        mentionAll: Bool? = nil
+    ) -> String {
+        writer.change(
+            seen,
+            .edit(body: body, metadata: metadata, mentions: mentions, mentionAll: mentionAll))
     }
 
     /// The same of the value that the object shows now.
     @discardableResult
-    public func edit(_ message: String, body: String?, metadata: RawJSON? = nil) -> String {
-        edit(see(message), body: body, metadata: metadata)
+    public func edit(
+        _ message: String, body: String?, metadata: RawJSON? = nil, mentions: [String]? = nil,
+        mentionAll: Bool? = nil
+    ) -> String {
+        edit(
+            see(message), body: body, metadata: metadata, mentions: mentions,
+            mentionAll: mentionAll)
     }
 
     /// Deletes a message, now or as soon as there is a session: see `ChatClient.queueDelete`. It is

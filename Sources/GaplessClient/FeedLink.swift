@@ -14,7 +14,10 @@ protocol FeedLink: AnyObject {
     ) -> any Following
     /// Sends a message, now or later.
     /// - Returns: The id under which it is sent.
-    func send(conversation: String, body: String?, metadata: RawJSON?) -> String
+    func send(
+        conversation: String, body: String?, metadata: RawJSON?, replyTo message: String?,
+        mentions: [String], mentionAll: Bool
+    ) -> String
     /// Tries a draft again that failed.
     func retry(_ draft: String, in conversation: String)
     /// Gives a draft that failed another text.

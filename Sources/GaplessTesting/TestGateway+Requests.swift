@@ -51,7 +51,9 @@ extension TestGateway {
             let record = log.record(for: request.user).text
             return .result(#"{\#(log.reset(params))"conversation":\#(record)}"#)
         case "fetchParticipants":
-            let people = log.participants.map { #"{"id":\#($0.quoted)}"# }
+            let people = log.participants.map {
+                #"{"id":\#($0.quoted),"joinedSeq":\#(log.joined[$0] ?? 0)}"#
+            }
             return .result(
                 #"{\#(log.reset(params))"participants":[\#(people.joined(separator: ","))],"#
                     + #""total":\#(people.count),"limit":0,"offset":0}"#)
@@ -67,6 +69,7 @@ extension TestGateway {
             return written(request, log)
         case "react": return reacted(request, log)
         case "fetchReactions", "fetchOwnReactions": return reactions(request, log)
+        case "fetchMentions": return mentions(request, log)
         case "findBoundaries": return .result(log.boundaries)
         default: return administered(request, log)
         }
@@ -172,6 +175,25 @@ extension TestGateway {
             #"{"reactions":[\#(page.joined(separator: ","))],"total":\#(all.count)\#(next)}"#)
     }
 
+    private func mentions(_ request: Request, _ log: TestLog) -> Answer {
+        let all = log.mentions(of: request.user, above: 0)
+        let after = request.params["after"]?.int ?? 0
+        let places = all.filter { $0 > after }.prefix(request.params["limit"]?.int ?? 100)
+            .map { #"{"id":\#(log[$0].id.quoted),"seq":\#($0)}"# }
+        return .result(
+            #"{"places":[\#(places.joined(separator: ","))],"total":\#(all.count)}"#)
+    }
+
+    /// Those of the users in a value who take part, each once; nil if there is no value.
+    private func mentioned(_ value: RawJSON?, _ log: TestLog) -> [String]? {
+        guard let value else { return nil }
+        var users: [String] = []
+        for user in texts(value) where log.participants.contains(user) && !users.contains(user) {
+            users.append(user)
+        }
+        return users
+    }
+
     private func written(_ request: Request, _ log: TestLog) -> Answer {
         let params = request.params
         let (id, conversation) = (params["id"]?.string, log.id)
@@ -182,13 +204,19 @@ extension TestGateway {
             let read = log.read[request.user] ?? 0
             tellRead(by: request.user, upTo: read, in: conversation)
             return .result(
-                #"{"lastReadSeq":\#(read),"unreadCount":\#(log.unread(for: request.user))}"#)
+                #"{"lastReadSeq":\#(read),"unreadCount":\#(log.unread(for: request.user)),"#
+                    + #""unreadMentions":\#(log.mentions(of: request.user, above: read).count)}"#)
         case "sendMessage":
             if id.flatMap(log.place) == nil {
-                append(
-                    message(
-                        params["body"]?.string, request.user, conversation, id: id,
-                        metadata: params["metadata"] ?? .emptyObject), to: conversation)
+                var message = message(
+                    params["body"]?.string, request.user, conversation, id: id,
+                    metadata: params["metadata"] ?? .emptyObject)
+                message.replyTo = params["replyTo"]?.string.map {
+                    Reply(id: $0, seq: log.place(of: $0))
+                }
+                message.mentions = mentioned(params["mentions"], log) ?? []
+                message.mentionAll = params["mentionAll"]?.bool ?? false
+                append(message, to: conversation)
             }
         default:
             guard let id, let place = log.place(of: id) else {
@@ -207,6 +235,8 @@ extension TestGateway {
                 message.contentRev = nil
                 if isDeletion { return message = message.tombstone }
                 message.body = params["body"]?.string
+                message.mentions = mentioned(params["mentions"], log) ?? message.mentions
+                message.mentionAll = params["mentionAll"]?.bool ?? message.mentionAll
                 message.editedAt = now
             }
         }

@@ -17,6 +17,8 @@ struct TestLog {
     private var updatedAt: Timestamp
     /// Who reacts to which message, oldest first.
     private(set) var reactions: [String: [(user: String, key: String, at: Timestamp)]] = [:]
+    /// The head's seq when each joined.
+    private(set) var joined: [String: Int] = [:]
     /// Up to where each has read.
     private(set) var read: [String: Int] = [:]
 
@@ -42,6 +44,9 @@ struct TestLog {
         recordRev = rev
         updatedAt = now
         if let title { self.title = title }
+        for user in participants ?? [] where !self.participants.contains(user) {
+            joined[user] = seq
+        }
         self.participants = participants ?? self.participants
         self.admins = (admins ?? self.admins).filter(self.participants.contains)
         self.metadata = metadata ?? self.metadata
@@ -96,7 +101,17 @@ struct TestLog {
         record.participants = participants
         record.lastReadSeq = read[user] ?? 0
         record.unreadCount = unread(for: user)
+        record.unreadMentions = mentions(of: user, above: read[user] ?? 0).count
         return record
+    }
+
+    /// The places above one in which others mention a user.
+    func mentions(of user: String, above place: Int) -> [Int] {
+        messages.indices.map { $0 + 1 }.filter { seq in
+            let message = self[seq]
+            return seq > max(place, joined[user] ?? 0) && message.author != user
+                && (message.mentionAll || message.mentions.contains(user))
+        }
     }
 
     func unread(for user: String) -> Int {

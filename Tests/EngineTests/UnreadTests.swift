@@ -21,6 +21,7 @@ import Wire
                 let conversations = frame["conversations"]?.int
             else { return nil }
             self.init(messages, conversations)
+            total.mentions = frame["mentions"]?.int ?? -1
             isOpen = frame["open"]?.bool == true
         }
     }
@@ -110,6 +111,7 @@ import Wire
         for id in conversations { rig.create(id, users) }
         let sessions = users.map { Self.asking(rig, $0) }
         var last: [Told?] = [nil, nil, nil]
+        var parts: [[String: ReaderState]] = [[:], [:], [:]]
         for _ in 0..<80 {
             for _ in 0...random.upTo(4) {
                 Self.step(rig, random.pick(conversations) ?? "", random.pick(users) ?? "", &random)
@@ -117,12 +119,26 @@ import Wire
             }
             rig.pass(3)
             for (at, user) in users.enumerated() {
-                let told = Self.told(rig, sessions[at])
+                let frames = rig.take(sessions[at])
+                for frame in frames { Self.take(frame, &parts[at]) }
+                let told = frames.compactMap { Told($0) }
                 last[at] = told.last ?? last[at]
                 let views = rig.origin.archive.list(of: user)
                 let total = UnreadTotal(views.compactMap(\.reader))
                 #expect(last[at]?.total == total && last[at]?.isOpen == false)
+                for view in views { #expect(parts[at][view.record.id] == view.reader) }
             }
+        }
+    }
+
+    /// What an event says of single conversations.
+    private static func take(_ frame: JSONObject, _ parts: inout [String: ReaderState]) {
+        guard frame.event == "unread" else { return }
+        for part in (frame["of"]?.array ?? []).compactMap(\.object) {
+            parts[part["conversation"]?.string ?? ""] = ReaderState(
+                lastReadSeq: part["lastReadSeq"]?.int ?? -1,
+                unreadCount: part["unreadCount"]?.int ?? -1,
+                unreadMentions: part["unreadMentions"]?.int ?? -1)
         }
     }
 
@@ -132,7 +148,12 @@ import Wire
         let head = rig.origin.log(conversation)?.head
         switch random.upTo(10) {
         case 0...4:
-            rig.say("text", to: conversation, by: user)
+            var content = MessageContent(body: "text")
+            if random.chance(40) { content.mentions = ["ann", "ben", "zoe"] }
+            content.mentionAll = random.chance(10)
+            rig.write(
+                .send(
+                    conversation: conversation, [NewMessage(author: user, content: content)]))
         case 5:
             rig.say("one", "two", "three", to: conversation, by: user)
         case 6:
@@ -143,7 +164,12 @@ import Wire
         case 7:
             guard let log = rig.origin.log(conversation), log.head.seq > 0 else { return }
             let id = log.message(random.number(1...log.head.seq)).id
-            rig.write(.delete(conversation: conversation, id: id))
+            if random.chance(60) {
+                rig.write(.delete(conversation: conversation, id: id))
+            } else {
+                let edit = MessageEdit(mentions: random.chance(50) ? ["ann", "cid"] : [])
+                rig.write(.edit(conversation: conversation, id: id, edit))
+            }
         case 8:
             if random.chance(50) {
                 rig.write(.removeParticipants(conversation: conversation, [user]))

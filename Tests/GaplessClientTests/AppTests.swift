@@ -250,6 +250,35 @@ import Testing
         #expect(refused.refusal?.reason == .clientsPresenceOff && refused.users.isEmpty)
     }
 
+    @Test func repliesAndMentionsAreSentEditedFetchedAndCounted() async throws {
+        let (client, bob) = (try gateway.client("alice"), try gateway.client("bob"))
+        await gateway.connected(client)
+        await gateway.connected(bob)
+        let sent = try await bob.deliver(
+            "look", to: "ops", id: "r", replyTo: "test-1", mentions: ["eve", "alice"])
+        #expect(sent.replyTo == Reply(id: "test-1", seq: 1) && sent.mentions == ["alice"])
+        let lost = try await bob.deliver("all", to: "ops", replyTo: "no", mentionAll: true)
+        #expect(lost.replyTo == Reply(id: "no") && lost.mentionAll && lost.mentions.isEmpty)
+        let found = try await client.fetchMentions(in: "ops", limit: 1)
+        #expect(found.places.map(\.id) == ["r"] && found.total == 2)
+        let seq = try #require(found.places.first?.seq)
+        let rest = try await client.fetchMentions(in: "ops", after: seq)
+        #expect(rest.places.map(\.seq) == [seq + 1] && rest.total == 2)
+        let own = try await client.fetchConversation("ops")
+        #expect(own.unreadMentions == 2)
+        let read = try await client.markRead(conversation: "ops", upTo: seq)
+        #expect(read.unreadMentions == 1)
+        // What an edit does not name stays; also where it waits.
+        #expect(try await bob.edit("r", in: "ops", body: "again").mentions == ["alice"])
+        bob.queueEdit("r", in: "ops", body: "third", mentions: [], mentionAll: true)
+        try await until {
+            gateway.messages(in: "ops").contains {
+                $0.id == "r" && $0.mentionAll && $0.mentions.isEmpty
+                    && $0.replyTo == sent.replyTo
+            }
+        }
+    }
+
     @Test func twoListsAreOneSubscriptionWhichTheLastOneEnds() async throws {
         let client = try gateway.client("alice")
         await gateway.connected(client)

@@ -108,16 +108,19 @@ import Wire
         let client = try await live(options)
         #expect(gateway.requests("connect").first?.params["unread"]?.bool == true)
         var seen: [UnreadSum] = []
-        gateway.push(#"{"event":"unread","messages":3,"conversations":2}"#)
+        gateway.push(
+            #"{"event":"unread","messages":3,"conversations":2,"mentions":1,"of":[{"#
+                + #""conversation":"ops","lastReadSeq":4,"unreadCount":2,"unreadMentions":1}]}"#)
         for await total in client.unreadTotals() {
             seen.append(total)
             if seen.count == 1 { gateway.cut() }
             if seen.count == 2 { break }
         }
+        let parts = ["ops": UnreadSum.Part(lastReadSeq: 4, messages: 2, mentions: 1)]
         #expect(
             seen == [
-                UnreadSum(messages: 3, conversations: 2),
-                UnreadSum(messages: 3, conversations: 2, isOpen: true),
+                UnreadSum(messages: 3, conversations: 2, mentions: 1, of: parts),
+                UnreadSum(messages: 3, conversations: 2, mentions: 1, of: parts, isOpen: true),
             ])
     }
 }

@@ -114,9 +114,14 @@ class ModelClient: FeedLink {
 
     private var limit: Int? { listeners.map(\.limit).max() }
 
-    func send(conversation: String, body: String?, metadata: RawJSON?) -> String {
+    func send(
+        conversation: String, body: String?, metadata: RawJSON?, replyTo message: String?,
+        mentions: [String], mentionAll: Bool
+    ) -> String {
         let id = "own-\(written.messages.count)"
-        let draft = Draft(id: id, body: body, metadata: metadata, createdAt: now.clock)
+        let draft = Draft(
+            id: id, body: body, metadata: metadata, replyTo: message, mentions: mentions,
+            mentionAll: mentionAll, createdAt: now.clock)
         perform { session, _ in session.send(draft, to: "c") }
         return id
     }
