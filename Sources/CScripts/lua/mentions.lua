@@ -13,23 +13,29 @@ local function read()
   local total, slots, found = mentioned(log, user, start), {}, {}
   if total == 0 then return {'done', 0, found} end
   -- Of each kind as many as are asked for: together the oldest of all.
-  local function walk(name, isOthers)
+  local function walk(name, own)
     local low, count = placed(math.max(start, tonumber(after))), 0
     repeat
-      local part = redis.call(
-        'ZRANGEBYLEX', MENTIONS, '(' .. name .. '\t' .. low, '(' .. name .. '\n', 'LIMIT', 0, 500)
+      local part, mine = redis.call(
+        'ZRANGEBYLEX', MENTIONS, '(' .. name .. '\t' .. low, '(' .. name .. '\n',
+        'LIMIT', 0, 500), {}
+      if own and #part > 0 then
+        for _, entry in ipairs(redis.call(
+          'ZRANGEBYLEX', MENTIONS, '(' .. own .. '\t' .. low,
+          '[' .. own .. '\t' .. part[#part]:sub(-16)))
+        do mine[entry:sub(-16)] = true end
+      end
       for _, entry in ipairs(part) do
         low = entry:sub(-16)
-        if count < limit and isOthers(low) then
+        if count < limit and not mine[low] then
           slots[#slots + 1], count = tonumber(low), count + 1
         end
       end
     until #part < 500 or count >= limit
   end
-  walk(named(user), function() return true end)
-  walk('a', function(place)
-    return not redis.call('ZSCORE', MENTIONS, namedAsAuthor(user) .. '\t' .. place)
-  end)
+  walk(named(user))
+  -- What the user wrote to everybody is left out, a part at a time.
+  walk('a', namedAsAuthor(user))
   table.sort(slots)
   for at = 1, math.min(limit, #slots) do
     local value = redis.call('HGET', MESSAGES, int(slots[at])) or ''

@@ -67,6 +67,7 @@ declare
   first bigint := c.seq;
   content json;
   asks boolean := false;
+  is_addressed boolean;
 begin
   -- All is decided before the first is written.
   for entry in select value from json_array_elements(p_messages) loop
@@ -135,16 +136,16 @@ begin
     insert into changes (conversation, rev, mark, slot, at)
       values (c.id, c.rev, c.mark, c.seq, present);
     content := entry -> 'content';
-    if strpos(content::text, '"replyTo"') > 0 or strpos(content::text, '"mention') > 0 then
-      content := addressed(c, content, p_retain_ids);
-    end if;
+    is_addressed :=
+      strpos(content::text, '"replyTo"') > 0 or strpos(content::text, '"mention') > 0;
+    if is_addressed then content := addressed(c, content, p_retain_ids); end if;
     insert into messages (
         conversation, seq, rev, id, author, content, created_at, first_rev, hash)
       values (
         c.id, c.seq, c.rev, entry ->> 'id', entry ->> 'author', content,
         present, c.rev, hashes[n])
       returning * into m;
-    perform enter_mentions(m);
+    if is_addressed then perform enter_mentions(m); end if;
     insert into authors (conversation, user_id, seq) values (c.id, m.author, m.seq)
       on conflict (conversation, user_id) do update set seq = excluded.seq;
     -- An id that was free again is not that of the older message any more.

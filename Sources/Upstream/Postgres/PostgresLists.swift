@@ -165,8 +165,11 @@ final class PostgresLists: Sendable {
             then(
                 result.flatMap { answer in
                     var entries: [ListEntry] = []
-                    for row in answer["entries"]?.array ?? [] {
-                        guard let entry = ListEntry(postgres: row) else {
+                    // The functions of an earlier version count no mentions.
+                    let mentions = (answer["mentions"]?.array ?? []).map { $0.place ?? 0 }
+                    for (number, row) in (answer["entries"]?.array ?? []).enumerated() {
+                        let count = number < mentions.count ? mentions[number] : 0
+                        guard let entry = ListEntry(postgres: row, mentions: count) else {
                             return .failure(.unreadable)
                         }
                         entries.append(entry)
@@ -195,11 +198,10 @@ extension ActivityCursor {
 }
 
 extension ListEntry {
-    fileprivate init?(postgres value: RawJSON) {
-        guard let parts = value.array, parts.count == 6, let id = parts[0].string,
+    fileprivate init?(postgres value: RawJSON, mentions: Int) {
+        guard let parts = value.array, parts.count == 5, let id = parts[0].string,
             let activity = parts[1].int, let head = Head(postgres: parts[2]),
-            let seq = parts[3].place, let unread = parts[4].place,
-            let mentions = parts[5].place
+            let seq = parts[3].place, let unread = parts[4].place
         else { return nil }
         self.init(
             activity: Int64(activity), id: id, head: head,
