@@ -20,6 +20,9 @@ package struct PresenceCall: Sendable, Hashable {
 
     /// The gateway's instance: letters and digits.
     package var gateway: String
+    /// Counts the gateway's calls. One that the origin executes after a later one says and renews
+    /// nothing: what it said was said again.
+    package var number: Int64
     /// The era that the latest answer named; empty before the first.
     package var era: String
     package var renewal: Renewal
@@ -33,11 +36,12 @@ package struct PresenceCall: Sendable, Hashable {
     package var retain: Int64
 
     package init(
-        gateway: String = "", era: String = "", renewal: Renewal = .none,
+        gateway: String = "", number: Int64 = 0, era: String = "", renewal: Renewal = .none,
         says: [PresenceSaying] = [], reads: [String] = [], lease: Int64, grace: Int64,
         retain: Int64
     ) {
         self.gateway = gateway
+        self.number = number
         self.era = era
         self.renewal = renewal
         self.says = says
@@ -76,6 +80,9 @@ package struct PresenceEntry: Sendable, Hashable {
     package var since: Int64
     /// When the gateway said it.
     package var said: Int64
+    /// Whether it said that in an earlier era, and has renewed its lease in this one: it no longer
+    /// has the user. Eras have clocks of their own, so moments don't tell it.
+    package var isForgotten: Bool
     /// When it ended, and until when it counts nevertheless; nil while it has not ended.
     package var end: End?
     /// When the gateway last renewed its lease; nil if that is not known.
@@ -92,13 +99,14 @@ package struct PresenceEntry: Sendable, Hashable {
     }
 
     package init(
-        gateway: String, isAway: Bool, since: Int64, said: Int64, end: End? = nil,
-        renewed: Int64? = nil
+        gateway: String, isAway: Bool, since: Int64, said: Int64, isForgotten: Bool = false,
+        end: End? = nil, renewed: Int64? = nil
     ) {
         self.gateway = gateway
         self.isAway = isAway
         self.since = since
         self.said = said
+        self.isForgotten = isForgotten
         self.end = end
         self.renewed = renewed
     }

@@ -53,11 +53,7 @@ package struct PresenceRule: Sendable, Hashable {
         for entry in entries {
             // Its gateway has said all its users since the origin may have lost something, and not
             // this one: that it ended was lost.
-            if let renewed = entry.renewed, entry.said < reading.eraBegan,
-                reading.eraBegan <= renewed, entry.end == nil
-            {
-                continue
-            }
+            if entry.isForgotten, entry.end == nil { continue }
             if let end = entry.end {
                 guard end.until > now else {
                     ended = max(ended ?? end.at, end.at)

@@ -268,19 +268,21 @@ do $index$ begin
   end if;
 end $index$;
 
--- How users are there by each gateway, since when, and if that ended when, and until when it
--- counts; when gateways renewed their leases; and since when the server is this one. All
--- moments are milliseconds of its clock.
+-- How users are there by each gateway, since when, when the era began in which that was said,
+-- and if it ended when, and until when it counts; the number of each gateway's latest call, and
+-- when and in which era it renewed its lease; and since when the server is this one, and until
+-- when users may not have been said. All moments are milliseconds of its clock.
 create table if not exists {schema}.presence (
   user_id text collate "C" not null,
   gateway text collate "C" not null,
   away boolean not null,
   since bigint not null,
   said bigint not null,
+  era bigint not null,
   ended bigint,
   lasts bigint,
   primary key (user_id, gateway)
-) with (fillfactor = 80);
+);
 do $index$ begin
   if to_regclass(format('%I.presence_by_age', {schema_text})) is null then
     create index if not exists presence_by_age
@@ -289,12 +291,21 @@ do $index$ begin
 end $index$;
 create table if not exists {schema}.presence_leases (
   gateway text collate "C" primary key,
-  renewed bigint not null
+  number bigint not null,
+  renewed bigint,
+  era bigint
 );
+do $index$ begin
+  if to_regclass(format('%I.presence_leases_by_age', {schema_text})) is null then
+    create index if not exists presence_leases_by_age
+      on {schema}.presence_leases (renewed);
+  end if;
+end $index$;
 create table if not exists {schema}.presence_era (
   only_row boolean primary key default true check (only_row),
   process text collate "C" not null,
-  began bigint not null
+  began bigint not null,
+  young bigint not null
 );
 
 -- Whom all gateways are to disconnect, for an hour.

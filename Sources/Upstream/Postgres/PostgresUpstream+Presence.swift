@@ -9,6 +9,7 @@ extension PostgresUpstream {
         var json = JSONWriter(capacity: 256 + 128 * call.says.count)
         json.beginObject()
         json.member("gateway", string: call.gateway)
+        json.member("number", int: Int(call.number))
         json.member("era", string: call.era)
         json.member("renewal", string: call.renewal.rawValue)
         json.member("lease", int: Int(call.lease))
@@ -30,8 +31,7 @@ extension PostgresUpstream {
         json.endObject()
         answers.pool.presence(json.bytes) { [outlet] result in
             let reading = result.flatMap { answer in
-                PresenceReading(answer, lease: call.lease).map { .success($0) }
-                    ?? .failure(.unreadable)
+                PresenceReading(answer).map { .success($0) } ?? .failure(.unreadable)
             }
             outlet.deliver([.presence(token: token, reading)])
         }
@@ -40,12 +40,13 @@ extension PostgresUpstream {
 
 extension PresenceReading {
     /// Nil if the answer is none of the function.
-    fileprivate init?(_ answer: PostgresAnswer, lease: Int64) {
+    fileprivate init?(_ answer: PostgresAnswer) {
         guard answer.word == "done", let now = answer["now"]?.moment,
-            let era = answer["era"]?.string, let began = answer["began"]?.moment
+            let era = answer["era"]?.string, let began = answer["began"]?.moment,
+            let young = answer["young"]?.moment
         else { return nil }
         self.init(
-            now: now, era: era, eraBegan: began, isYoungUntil: began + lease,
+            now: now, era: era, eraBegan: began, isYoungUntil: young,
             isRenewed: answer["renewed"]?.bool == true, leases: [:], users: [:])
         for pair in answer["leases"]?.array ?? [] {
             guard let values = pair.array, values.count == 2, let gateway = values[0].string,
@@ -64,7 +65,7 @@ extension PresenceReading {
 
 extension PresenceEntry {
     fileprivate init?(_ values: [RawJSON]) {
-        guard values.count == 8, let gateway = values[1].string, let away = values[2].bool,
+        guard values.count == 9, let gateway = values[1].string, let away = values[2].bool,
             let since = values[3].moment, let said = values[4].moment
         else { return nil }
         var end: End?
@@ -72,8 +73,8 @@ extension PresenceEntry {
             end = End(at: ended, until: until)
         }
         self.init(
-            gateway: gateway, isAway: away, since: since, said: said, end: end,
-            renewed: values[7].moment)
+            gateway: gateway, isAway: away, since: since, said: said,
+            isForgotten: values[8].bool == true, end: end, renewed: values[7].moment)
     }
 }
 

@@ -296,7 +296,11 @@ final class PostgresWorker: @unchecked Sendable {
             return end(.maybeOnlyHere)
         }
         // An installation of an earlier version has no such function; that is no trouble.
-        if case .presence = task, refusal.state == "42883" { return end(.notEnabled) }
+        if case .presence = task {
+            if refusal.state == "42883" { return end(.notUpgraded) }
+            // A deadlock or the like: nothing was done, and the next attempt finds it over.
+            if refusal.state.hasPrefix("40") { return pool.again(task) }
+        }
         switch refusal.state.prefix(2) {
         case "55" where refusal.state == "55P03":
             if task.isWrite { for job in task.jobs { locks.blocked(job.conversation) } }
@@ -336,6 +340,9 @@ final class PostgresWorker: @unchecked Sendable {
 }
 
 extension RequestError {
+    fileprivate static let notUpgraded = RequestError(
+        .notEnabled,
+        "the database does not keep who is there (accepted: after `gapless postgres upgrade`)")
     /// It is committed, and a failover may lose it; sending it again waits for the standby anew.
     fileprivate static let maybeOnlyHere = RequestError(
         .originNotReplicated, "the origin's standby may not have it")

@@ -24,8 +24,8 @@ struct RedisKeys: Sendable {
     private let ending: [UInt8]
     /// The stream of requests to disconnect. The braces put its channel in the same slot.
     let disconnects: [UInt8]
-    /// The keys of who is there, in the order in which its script takes them: leases, users, and
-    /// users by when they were said.
+    /// The keys of who is there, in the order in which its script takes them: leases, gateways,
+    /// users, and users by when they were said.
     let presence: [[UInt8]]
     private let presences: [UInt8]
 
@@ -34,7 +34,9 @@ struct RedisKeys: Sendable {
         users = prefix + Array("user:".utf8)
         disconnects = prefix + Array("disconnects:{all}".utf8)
         presences = prefix + Array("presence:{all}".utf8)
-        presence = [":leases", ":users", ":said"].map { [presences] in presences + Array($0.utf8) }
+        presence = [":leases", ":gateways", ":users", ":said"].map { [presences] in
+            presences + Array($0.utf8)
+        }
         ending = Array(":feed/\(options.database)".utf8)
     }
 
