@@ -179,6 +179,7 @@ package final class Engine {
     /// The operation was done or refused.
     package func noteSent(token: UInt64, _ result: Result<Outcome, RequestError>) {
         machines.desk.noteSent(token: token, result)
+        if case .success(let outcome) = result { machines.presence.wrote(outcome) }
     }
 
     /// The upstream performed a write or refused it.
@@ -318,6 +319,7 @@ package final class Engine {
         fanout.adopt(limits)
         streams.adopt(limits)
         connections.adopt(limits)
+        machines.presence.adopt()
     }
 
     /// Begins the drain. New connections are refused from now on.

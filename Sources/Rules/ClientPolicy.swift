@@ -69,7 +69,7 @@ package struct ClientPolicy: Sendable, Hashable {
         .clientsReactOff, "react: not for clients here (clients.react: no)")
     package static let noPresence = RequestError(
         .clientsPresenceOff,
-        "setPresence and watchPresence: not for clients here (clients.presence: no)")
+        "setPresence, watchPresence and presence: not for clients here (clients.presence: no)")
     package static let noMentioningAll = RequestError(
         .clientsMentionAllOff, "mentionAll: not for clients here (clients.mention_all: no)")
     package static let noEditing = RequestError(

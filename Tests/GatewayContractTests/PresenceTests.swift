@@ -136,6 +136,13 @@ import Testing
         #expect(try client.code("watchPresence", Self.watch(id)) == "too_large")
         #expect(try client.code("watchPresence", Self.watch(id, users)) == "too_large")
         #expect(try client.code("watchPresence", Self.watch(id, Array(users.prefix(5)))) == "ok")
+        // What was refused leaves what was watched before as it was.
+        #expect(try client.code("watchPresence", Self.watch(id)) == "too_large")
+        _ = try Self.settled(client, Self.watch(id, [users[1]]), users[1], "absent")
+        #expect(try client.code("watchPresence", Self.watch(id)) == "too_large")
+        let friend = try gateway.client(users[1])
+        try Self.told(client, users[1], "present")
+        _ = friend
         #expect(try client.code("watchPresence") == "bad_request")
         #expect(try client.code("watchPresence", ["watch": "all"]) == "bad_request")
         #expect(try client.code("watchPresence", ["watch": [[:]]]) == "bad_request")
@@ -154,6 +161,10 @@ import Testing
         }
         #expect(try status("GET", "/v1/presence?users=\(list)") == 413)
         #expect(try status("GET", "/v1/conversations/\(id)/presence") == 413)
+        // The head of a request has room for some 400 long ids.
+        let many = (0..<1000).map { "\($0)-" + String(repeating: "x", count: 32) }
+        let long = many.joined(separator: ",")
+        #expect(try status("GET", "/v1/presence?users=\(long)") == 431)
         #expect(try status("GET", "/v1/presence") == 400)
         #expect(try status("GET", "/v1/conversations/none/presence") == 404)
         #expect(try status("POST", "/v1/presence?users=a") == 405)
@@ -186,6 +197,9 @@ import Testing
         let client = try gateway.client(ann)
         #expect(try client.code("setPresence", ["state": "away"]) == "forbidden")
         #expect(try client.code("watchPresence", ["watch": []]) == "forbidden")
+        let hidden = try ChatTestClient(port: gateway.port)
+        let connect: JSONValue = ["user": .string(ann), "presence": "hidden"]
+        #expect(try hidden.code("connect", connect) == "forbidden")
         let isSeen = Deadline.after(.seconds(20)).poll {
             let answer = try? gateway.api().call("GET", "/v1/presence?users=\(ann)")
             return answer?["presence"][0]["state"] == "present"

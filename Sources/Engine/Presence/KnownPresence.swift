@@ -10,20 +10,21 @@ import Wire
 /// which a state ends by itself, and a lease that lapsed or is held again only cause a reading.
 struct KnownPresence {
     private struct User {
-        /// Connections that watch the user, and by how many of their watches.
-        var watchers: [SessionID: Int] = [:]
+        var watchers = 0
         /// As of the last reading; nil before the first.
         var shown: UserPresence?
         /// Gateways where the user is, as far as none said that it ended.
         var gateways: [String] = []
+        /// Whether it is to be read, and whether that is under way.
         var isQueued = false
+        var isAsked = false
     }
 
     /// How many users one call reads.
-    static let limit = 500
+    var limit = 500
 
     private var users: [ID: User] = [:]
-    private var queue: [ID] = []
+    private var queue = PresenceQueue<ID>()
     /// When a state may be another though nobody says anything.
     private var ends: [ID: Timestamp] = [:]
     /// Watched users by the gateways where they are, and whether those leases held.
@@ -36,25 +37,30 @@ struct KnownPresence {
     /// Whether users are to be read.
     var isDue: Bool { !queue.isEmpty }
 
-    /// The user as of the last reading; nil before the first, and of one whom nobody watches.
+    /// The user as of the last reading, which may be outdated; nil before the first, and of one
+    /// whom nobody watches.
     func shown(_ user: ID) -> UserPresence? { users[user]?.shown }
+
+    /// The same if nothing is known to have happened since; what is told is this.
+    func current(_ user: ID) -> UserPresence? {
+        guard let known = users[user], !known.isQueued, !known.isAsked else { return nil }
+        return known.shown
+    }
 
     // MARK: - Who is watched
 
-    /// The connections that watch the user.
-    func watchers(of user: ID) -> some Sequence<SessionID> {
-        (users[user]?.watchers ?? [:]).keys
-    }
-
-    mutating func watch(_ user: ID, by session: SessionID) {
-        users[user, default: User()].watchers[session, default: 0] += 1
+    mutating func watch(_ user: ID) {
+        users[user, default: User()].watchers += 1
         if users[user]?.shown == nil { ask(user) }
     }
 
-    mutating func unwatch(_ user: ID, by session: SessionID) {
-        guard let known = users[user], let count = known.watchers[session] else { return }
-        users[user]?.watchers[session] = count > 1 ? count - 1 : nil
-        guard users[user]?.watchers.isEmpty == true else { return }
+    mutating func unwatch(_ user: ID) {
+        guard var known = users[user] else { return }
+        known.watchers -= 1
+        guard known.watchers == 0 else {
+            users[user] = known
+            return
+        }
         users[user] = nil
         ends[user] = nil
         for gateway in known.gateways { leave(gateway, user) }
@@ -79,9 +85,7 @@ struct KnownPresence {
     /// Something may have changed without a word.
     mutating func askAll() { ask(Array(users.keys)) }
 
-    private mutating func ask(_ some: some Sequence<ID>) {
-        for user in some.sorted(by: { $0.text < $1.text }) { ask(user) }
-    }
+    private mutating func ask(_ some: some Sequence<ID>) { for user in some { ask(user) } }
 
     /// Time has passed.
     mutating func advance(to now: Timestamp) {
@@ -92,15 +96,22 @@ struct KnownPresence {
 
     /// The users to read now.
     mutating func take() -> [String] {
-        let taken = queue.prefix(Self.limit).filter { users[$0] != nil }
-        queue.removeFirst(min(Self.limit, queue.count))
-        for user in taken { users[user]?.isQueued = false }
-        return taken.map(\.text)
+        var taken: [String] = []
+        while taken.count < limit, let user = queue.popFirst() {
+            guard users[user]?.isQueued == true else { continue }
+            users[user]?.isQueued = false
+            users[user]?.isAsked = true
+            taken.append(user.text)
+        }
+        return taken
     }
 
     /// The reading of these users failed.
     mutating func failed(_ asked: [String]) {
-        for user in asked { ask(user.id) }
+        for user in asked {
+            users[user.id]?.isAsked = false
+            ask(user.id)
+        }
     }
 
     // MARK: - Readings
@@ -122,6 +133,7 @@ struct KnownPresence {
                 since: judged.since.map { Timestamp(milliseconds: $0) })
             if shown != known.shown { changed.append(user) }
             known.shown = shown
+            known.isAsked = false
             ends[user] = judged.until.map { now.adding(max(1, $0 - reading.now)) }
             for gateway in known.gateways { leave(gateway, user) }
             known.gateways = []

@@ -24,7 +24,8 @@ struct OwnPresence {
         var acknowledged: Word?
         /// What it was told without an answer so far.
         var underWay: Word?
-        var saidAt: Timestamp?
+        /// Whether it was said less than `pace` ago.
+        var isPaced = false
         var isQueued = false
 
         struct End {
@@ -46,15 +47,19 @@ struct OwnPresence {
     /// At most one write for each user and so many milliseconds.
     static let pace: Int64 = 1000
     /// How many users one call says.
-    static let limit = 500
+    var limit = 500
 
     private var entries: [ID: Entry] = [:]
-    /// Users of whom there may be something to say, in order.
-    private var queue: [ID] = []
+    /// Users of whom there may be something to say now, in order.
+    private var queue = PresenceQueue<ID>()
+    /// Users who were said, and until when nothing is said of them, in order.
+    private var paced = PresenceQueue<(user: ID, until: Timestamp)>()
     /// When the linger of users without a connection is over.
     private var ending: [ID: Timestamp] = [:]
     /// Those whom the call under way says.
     private var underWay: [ID] = []
+    /// The number of the latest call.
+    private(set) var number: Int64 = 0
     /// The era that the origin named last; empty before that.
     private(set) var era = ""
     /// Whether the origin holds the gateway's lease, as far as its last answer says.
@@ -65,6 +70,9 @@ struct OwnPresence {
 
     /// Whether there are users here, connected or lingering.
     var isEmpty: Bool { entries.isEmpty }
+
+    /// Whether users are to be said now.
+    var isQueued: Bool { !queue.isEmpty }
 
     /// Whether the origin knows all that it is to know.
     var isSaid: Bool { queue.isEmpty && underWay.isEmpty && ending.isEmpty }
@@ -99,7 +107,7 @@ struct OwnPresence {
         } else if wasConnected {
             let until = max(now, returnsAt ?? now).adding(linger)
             entry.end = Entry.End(at: now, lingersUntil: until)
-            ending[user] = until
+            if !isLeaving { ending[user] = until }
         }
         entries[user] = entry
         enqueue(user)
@@ -108,24 +116,30 @@ struct OwnPresence {
     /// The gateway stops.
     mutating func leave() {
         isLeaving = true
-        for user in ending.keys { enqueue(user) }
         ending = [:]
+        for user in entries.keys { enqueue(user) }
     }
 
     private mutating func enqueue(_ user: ID) {
-        guard entries[user]?.isQueued == false else { return }
+        guard let entry = entries[user], !entry.isQueued, entry.underWay == nil,
+            !entry.isPaced || isLeaving
+        else { return }
         entries[user]?.isQueued = true
         queue.append(user)
     }
 
     // MARK: - Saying
 
-    /// Time has passed: lingers may be over.
+    /// Time has passed: lingers may be over, and who was said may be said again.
     mutating func advance(to now: Timestamp) {
-        if isLeaving, !ending.isEmpty { leave() }
         for (user, until) in ending where until <= now {
             ending[user] = nil
             enqueue(user)
+        }
+        while let next = paced.first, next.until <= now {
+            _ = paced.popFirst()
+            entries[next.user]?.isPaced = false
+            enqueue(next.user)
         }
     }
 
@@ -135,46 +149,42 @@ struct OwnPresence {
     mutating func take(
         lease: Int64, renews: Bool, at now: Timestamp
     ) -> (says: [PresenceSaying], renewal: PresenceCall.Renewal) {
+        // A gateway without users and watchers lets its lease lapse.
+        if isHeld, let renewedAt, renewedAt.adding(lease) < now { lapse() }
+        number += 1
         var says: [PresenceSaying] = []
-        var rest: [ID] = []
-        for user in queue {
-            guard says.count < Self.limit else {
-                rest.append(user)
-                continue
-            }
+        while says.count < limit, let user = queue.popFirst() {
             guard var entry = entries[user] else { continue }
+            entry.isQueued = false
             let word = entry.word(at: now, isLeaving: isLeaving)
             guard word != entry.acknowledged else {
-                entry.isQueued = false
-                entries[user] = word == .ended ? nil : entry
+                entries[user] = word == .ended && !entry.isPaced ? nil : entry
                 continue
             }
-            if let saidAt = entry.saidAt, now < saidAt.adding(Self.pace), !isLeaving {
-                rest.append(user)
-                continue
-            }
-            entry.isQueued = false
             entry.underWay = word
-            entry.saidAt = now
+            if !entry.isPaced { paced.append((user, now.adding(Self.pace))) }
+            entry.isPaced = true
             entries[user] = entry
             underWay.append(user)
             says.append(entry.saying(user, word, at: now))
         }
-        queue = rest
-        let isDue = renewedAt.map { now >= $0.adding(lease / 3) } ?? true
-        guard renews, isDue || !isHeld else { return (says, .none) }
+        guard renews, isRenewalDue(lease: lease, at: now) else { return (says, .none) }
         if isHeld { return (says, .ifHeld) }
-        guard queue.isEmpty else { return (says, .none) }
+        // Whom clients move all the time does not count: the origin knows an earlier word.
+        let isAllSaid =
+            queue.isEmpty
+            && !entries.values.contains { $0.acknowledged == nil && $0.underWay == nil }
+        guard isAllSaid else { return (says, .none) }
         return (says, era.isEmpty ? .whole : .allSaid)
+    }
+
+    private func isRenewalDue(lease: Int64, at now: Timestamp) -> Bool {
+        !isHeld || renewedAt.map { now >= $0.adding(lease / 3) } ?? true
     }
 
     /// Whether a call is due.
     func isDue(lease: Int64, renews: Bool, at now: Timestamp) -> Bool {
-        if renews, !isHeld || renewedAt.map({ now >= $0.adding(lease / 3) }) ?? true { return true }
-        return queue.contains { user in
-            guard let entry = entries[user] else { return false }
-            return isLeaving || entry.saidAt.map { now >= $0.adding(Self.pace) } ?? true
-        }
+        !queue.isEmpty || renews && isRenewalDue(lease: lease, at: now)
     }
 
     /// The origin answered the call.
@@ -184,7 +194,12 @@ struct OwnPresence {
     mutating func answered(
         _ reading: PresenceReading, renewal: PresenceCall.Renewal, sentAt: Timestamp
     ) {
-        for user in underWay { acknowledge(user) }
+        for user in underWay {
+            let word = entries[user]?.underWay
+            entries[user]?.acknowledged = word
+            entries[user]?.underWay = nil
+            enqueue(user)
+        }
         underWay = []
         let isOther = !era.isEmpty && era != reading.era
         era = reading.era
@@ -193,17 +208,9 @@ struct OwnPresence {
             renewedAt = sentAt
         }
         if isOther && renewal != .whole || renewal != .none && !reading.isRenewed {
-            if isHeld || isOther { sayAgain() }
+            if isHeld || isOther { lapse() }
             isHeld = false
         }
-    }
-
-    private mutating func acknowledge(_ user: ID) {
-        guard var entry = entries[user] else { return }
-        entry.acknowledged = entry.underWay
-        entry.underWay = nil
-        let isGone = entry.acknowledged == .ended && !entry.isConnected && entry.end != nil
-        entries[user] = isGone && !entry.isQueued ? nil : entry
     }
 
     /// The call failed: what it said may have been heard or not.
@@ -217,12 +224,35 @@ struct OwnPresence {
     }
 
     /// The origin may have lost what it was told, or nobody renewed it: all users are said again.
-    private mutating func sayAgain() {
-        for user in entries.keys.sorted(by: { $0.text < $1.text }) {
+    private mutating func lapse() {
+        isHeld = false
+        for user in entries.keys {
             entries[user]?.acknowledged = nil
-            entries[user]?.saidAt = nil
             enqueue(user)
         }
+    }
+}
+
+/// First in, first out.
+struct PresenceQueue<Element> {
+    private var elements: [Element] = []
+    private var head = 0
+
+    var isEmpty: Bool { head == elements.count }
+
+    var first: Element? { isEmpty ? nil : elements[head] }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func popFirst() -> Element? {
+        guard let first else { return nil }
+        head += 1
+        // Each element is moved once, on average.
+        if head * 2 >= elements.count {
+            elements.removeFirst(head)
+            head = 0
+        }
+        return first
     }
 }
 

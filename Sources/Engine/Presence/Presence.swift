@@ -16,18 +16,23 @@ final class Presence {
     private var watchings: [SessionID: PresenceWatching] = [:]
     /// What a connection watched before the call under way: it is known until that is answered.
     private var replaced: [SessionID: PresenceWatching] = [:]
-    /// Calls that wait for who takes part, or for readings; those of one connection in order.
+    /// Calls of each connection that wait, in order. The first waits for who takes part, and for
+    /// readings.
     private var waiting: [SessionID: [Call]] = [:]
-    /// Calls that are to begin in this moment.
-    private var beginning: [Call] = []
     /// The call of the origin under way.
     private var underWay: (call: PresenceCall, sentAt: Timestamp)?
     /// After a failure, or a reading that no client waits for, the next call waits until then.
     private var nextCallAt: Timestamp
     /// Whether the origin answered the last call.
     private var isReachable = true
-    /// Connections with something to tell.
+    /// When users are read after the link came back: once the feed says whose presence changed.
+    private var readsFrom: Timestamp
+    private var isFollowed = false
+    /// Connections with something to tell, and when the first of them may be told.
     private var due: Set<SessionID> = []
+    private var tellAt: Timestamp
+    /// They are looked through so often at most.
+    private var beatAt: Timestamp
 
     private let connections: Connections
     private let sync: Sync
@@ -41,6 +46,9 @@ final class Presence {
         self.connections = connections
         self.sync = sync
         nextCallAt = sync.now
+        readsFrom = sync.now
+        tellAt = sync.now
+        beatAt = sync.now
     }
 
     private var now: Timestamp { sync.now }
@@ -55,8 +63,17 @@ final class Presence {
     /// The session ends.
     func end(_ session: Session) {
         if session.user != nil { move(session, from: session.presence, to: nil) }
-        waiting[session.id] = nil
         stopWatching(session.id)
+    }
+
+    /// The limits may be others.
+    func adopt() {
+        guard !connections.limits.clients.presence else { return }
+        for (session, calls) in waiting {
+            waiting[session] = nil
+            for call in calls { connections.fail(call, ClientPolicy.noPresence) }
+        }
+        for session in watchings.keys { stopWatching(session) }
     }
 
     /// The gateway stops.
@@ -97,11 +114,8 @@ final class Presence {
             return connections.fail(call, tooMany)
         }
         waiting[call.session, default: []].append(call)
-        if isFirst(call) { begin(call) }
+        if waiting[call.session]?.count == 1 { begin(call) }
     }
-
-    /// Whether it is the call of its connection that is under way.
-    private func isFirst(_ call: Call) -> Bool { waiting[call.session]?.first?.id == call.id }
 
     private var tooMany: RequestError {
         RequestError(
@@ -110,21 +124,11 @@ final class Presence {
                 + " watched by a connection (limits.presence)")
     }
 
-    /// The call is the first of its connection. Calls that are answered at once begin the next ones
-    /// in a loop: a connection may have thousands.
+    /// The call is the first of its connection.
     private func begin(_ call: Call) {
-        beginning.append(call)
-        guard beginning.count == 1 else { return }
-        while let next = beginning.first {
-            start(next)
-            beginning.removeFirst()
-        }
-    }
-
-    private func start(_ call: Call) {
         guard case .watchPresence(let conversations) = call.request else { return }
         replaced[call.session] = watchings.removeValue(forKey: call.session)
-        watchings[call.session] = PresenceWatching(conversations, at: now)
+        watchings[call.session] = PresenceWatching(conversations, after: rooms.turn, at: now)
         for conversation in conversations {
             rooms.hold(conversation.conversation.id, by: call.session)
             rooms.check(conversation.conversation.id)
@@ -134,7 +138,9 @@ final class Presence {
         proceed(call)
     }
 
+    /// The connection ends, or may watch no longer.
     private func stopWatching(_ session: SessionID) {
+        waiting[session] = nil
         release(replaced.removeValue(forKey: session), of: session)
         release(watchings.removeValue(forKey: session), of: session)
         due.remove(session)
@@ -142,7 +148,7 @@ final class Presence {
 
     private func release(_ watching: PresenceWatching?, of session: SessionID) {
         guard let watching else { return }
-        for user in watching.visible { known.unwatch(user, by: session) }
+        for user in watching.visible { known.unwatch(user) }
         for conversation in watching.conversations {
             rooms.release(conversation.conversation.id, by: session)
         }
@@ -150,59 +156,60 @@ final class Presence {
 
     /// Answers the call if all that it waits for is there.
     private func proceed(_ call: Call) {
-        guard isFirst(call), let watching = watchings[call.session], !watching.isAnswered else {
-            return
+        guard waiting[call.session]?.first?.id == call.id,
+            let watching = watchings[call.session], !watching.isAnswered,
+            watching.conversations.allSatisfy({
+                rooms.isCurrent($0.conversation.id, after: watching.turn)
+            }),
+            let scope = adopt(call.session)
+        else { return }
+        guard scope.users.count <= connections.limits.presentUsers else {
+            // What was watched before goes on.
+            release(watchings.removeValue(forKey: call.session), of: call.session)
+            if let before = replaced.removeValue(forKey: call.session) {
+                watchings[call.session] = before
+                watchings[call.session]?.noteAll()
+                _ = adopt(call.session)
+            }
+            connections.fail(call, tooMany)
+            return done(call)
         }
-        if !watching.isScoped {
-            let rooms = watching.conversations.map(\.conversation.id)
-            guard rooms.allSatisfy(self.rooms.isCurrent) else { return }
-            guard adopt(call.session) else { return refuse(call) }
-        }
-        let visible = watchings[call.session]?.visible ?? []
-        if visible.allSatisfy({ known.shown($0) != nil }) { conclude(call, isOpen: false) }
+        if scope.visible.allSatisfy({ known.current($0) != nil }) { conclude(call, isOpen: false) }
     }
 
-    /// The call names too many; nobody is watched from here on.
-    private func refuse(_ call: Call) {
-        stopWatching(call.session)
-        connections.fail(call, tooMany)
-        done(call)
-    }
-
-    /// Applies who takes part now to what the connection watches. Beyond the limit newcomers are
-    /// left out.
-    /// - Returns: false if the call is still to be answered, and names too many.
-    private func adopt(_ id: SessionID) -> Bool {
-        guard let caller = connections[id]?.user?.id, var watching = watchings[id] else {
-            return true
+    /// Applies who takes part now to what the connection watches. Newcomers beyond the limit are
+    /// left out, unless the call is still to be answered.
+    private func adopt(_ id: SessionID) -> PresenceWatching.Scope? {
+        guard let caller = connections[id]?.user?.id, let watching = watchings[id] else {
+            return nil
         }
         var scope = watching.scope(of: caller, rooms)
         let limit = connections.limits.presentUsers
-        if scope.users.count > limit {
-            guard watching.isAnswered else { return false }
-            scope.users.removeLast(scope.users.count - limit)
-            scope.visible.formIntersection(scope.users)
-        }
-        let (begun, ended) = watching.adopt(scope)
-        watchings[id] = watching
-        for user in begun { known.watch(user, by: id) }
-        for user in ended { known.unwatch(user, by: id) }
-        if watching.isAnswered { due.insert(id) }
-        return true
+        if !watching.isAnswered, scope.users.count > limit { return scope }
+        scope.cut(to: limit)
+        let (begun, ended) = watchings[id]?.adopt(scope) ?? ([], [])
+        for user in begun { known.watch(user) }
+        for user in ended { known.unwatch(user) }
+        expect(id)
+        return scope
     }
 
     /// Answers the call with what is known.
     private func conclude(_ call: Call, isOpen: Bool) {
-        if isOpen, !adopt(call.session) { return refuse(call) }
-        if let answer = watchings[call.session]?.answer(known, at: now) {
-            connections.reply(call, size: 64 + 96 * answer.count, people: answer.count) {
+        if isOpen { _ = adopt(call.session) }
+        if let answer = watchings[call.session]?.answer(known) {
+            // Looking for users among those who take part costs as much as showing them.
+            let conversations = watchings[call.session]?.conversations ?? []
+            let seen = conversations.reduce(0) { $0 + (rooms[$1.conversation.id]?.count ?? 0) }
+            let people = conversations.count + max(answer.count, seen)
+            connections.reply(call, size: 64 + 96 * answer.count, people: people) {
                 $0.beginObject()
                 $0.key("presence")
                 $0.presence(answer)
                 $0.open(isOpen)
                 $0.endObject()
             }
-            due.insert(call.session)
+            expect(call.session)
         }
         done(call)
     }
@@ -210,20 +217,17 @@ final class Presence {
     /// The call was answered: the next of its connection goes on.
     private func done(_ call: Call) {
         release(replaced.removeValue(forKey: call.session), of: call.session)
-        guard isFirst(call) else { return }
         waiting[call.session]?.removeFirst()
-        if let next = waiting[call.session]?.first { return begin(next) }
-        waiting[call.session] = nil
-    }
-
-    /// The calls under way, one of each connection.
-    private var first: [Call] {
-        waiting.sorted { $0.key < $1.key }.compactMap(\.value.first)
+        guard let next = waiting[call.session]?.first else {
+            waiting[call.session] = nil
+            return
+        }
+        begin(next)
     }
 
     /// The origin is away, or can't answer: calls are answered with what is known.
     private func concludeAll() {
-        for call in first { conclude(call, isOpen: true) }
+        for call in waiting.values.compactMap(\.first) { conclude(call, isOpen: true) }
     }
 
     // MARK: - Who takes part
@@ -231,9 +235,20 @@ final class Presence {
     /// An event of the feed.
     func heard(_ event: FeedEvent) {
         switch event {
-        case .record(let record, _, _, _, _, _): rooms.check(record.id.id)
-        case .deleted(let conversation, _, _): rooms.check(conversation.id)
-        case .message, .read, .listed, .typing: break
+        case .record(let record, _, _, _, _, _): rooms.changed(record.id.id)
+        case .deleted(let conversation, _, _): rooms.changed(conversation.id)
+        case .listed(_, let conversation, _): rooms.changed(conversation.id)
+        case .message, .read, .typing: break
+        }
+    }
+
+    /// The origin did what this gateway asked for. The feed need not say it here.
+    func wrote(_ outcome: Outcome, _ request: Request? = nil) {
+        if case .conversation(let view, _) = outcome { rooms.changed(view.record.id.id) }
+        switch request {
+        case .leaveConversation(let conversation), .deleteConversation(let conversation):
+            rooms.changed(conversation.id)
+        default: break
         }
     }
 
@@ -265,13 +280,17 @@ final class Presence {
     /// - Parameter members: nil if they could not be had.
     private func take(_ members: Set<ID>?, of conversation: ID) {
         rooms.answered(conversation, members, at: now)
-        for id in rooms.holders(of: conversation) {
-            if watchings[id]?.isScoped == true, !adopt(id) {
-                // It is answered with too many below.
-                watchings[id]?.unscope()
+        let holders = rooms[conversation]?.holders.keys.map { $0 } ?? []
+        for id in holders where watchings[id]?.isAnswered == true { _ = adopt(id) }
+        if let members {
+            let takesPart = holders.contains { holder in
+                connections[holder]?.user.map { members.contains($0.id) } ?? false
             }
-            guard let call = waiting[id]?.first, let watching = watchings[id],
-                watching.conversations.contains(where: { $0.conversation.id == conversation })
+            if !takesPart { rooms.empty(conversation) }
+        }
+        for id in holders {
+            guard let call = waiting[id]?.first, case .watchPresence(let watch) = call.request,
+                watch.contains(where: { $0.conversation.id == conversation })
             else { continue }
             if members == nil { conclude(call, isOpen: true) } else { proceed(call) }
         }
@@ -281,14 +300,23 @@ final class Presence {
 
     /// The upstream's link came up or went down.
     func linked() {
-        guard isLinked else { return concludeAll() }
+        guard isLinked else {
+            // What may change from here on is not heard.
+            isFollowed = false
+            known.askAll()
+            return concludeAll()
+        }
         nextCallAt = now
-        known.askAll()
+        readsFrom = isFollowed ? now : now.adding(Self.patience)
         rooms.checkAll()
     }
 
     /// From here on the feed says whose presence changed.
-    func follows() { known.askAll() }
+    func follows() {
+        isFollowed = true
+        readsFrom = now
+        known.askAll()
+    }
 
     /// What the origin has of these users changed.
     func changed(_ users: [String]) {
@@ -309,31 +337,30 @@ final class Presence {
         case .success(let reading):
             isReachable = true
             own.answered(reading, renewal: call.renewal, sentAt: sentAt)
-            note(known.took(reading, call.reads, options.rule, at: now))
-            let watchers = call.reads.flatMap { known.watchers(of: $0.id) }
-            for id in Set(watchers).sorted() {
-                if let call = waiting[id]?.first { proceed(call) }
+            let changed = known.took(reading, call.reads, options.rule, at: now)
+            for id in Array(watchings.keys) {
+                for user in changed { watchings[id]?.note(user) }
+                expect(id)
             }
+            for call in waiting.values.compactMap(\.first) { proceed(call) }
         }
     }
 
-    private func note(_ changed: [ID]) {
-        for user in changed {
-            for id in known.watchers(of: user) {
-                watchings[id]?.note(user)
-                due.insert(id)
-            }
-        }
+    /// The connection may have something to be told.
+    private func expect(_ id: SessionID) {
+        guard let watching = watchings[id], watching.isAnswered, watching.hasPending else { return }
+        due.insert(id)
+        tellAt = min(tellAt, max(beatAt, watching.nextAt))
     }
 
     // MARK: - Time
 
     /// Time has passed.
     func tick() {
-        guard options != nil else { return }
+        guard let options else { return }
         own.advance(to: now)
         known.advance(to: now)
-        rooms.advance(to: now)
+        rooms.advance(to: now, interval: options.interval)
     }
 
     /// The end of a turn: asks the origin, and tells connections.
@@ -347,39 +374,51 @@ final class Presence {
     }
 
     private func ask(_ options: PresenceOptions) {
+        guard underWay == nil, now >= nextCallAt else { return }
         let renews = !own.isEmpty || !watchings.isEmpty
-        guard underWay == nil, now >= nextCallAt,
-            known.isDue || own.isDue(lease: options.lease, renews: renews, at: now)
-        else { return }
+        let isReading = known.isDue && now >= readsFrom
+        guard isReading || own.isDue(lease: options.lease, renews: renews, at: now) else {
+            // Nothing is to be asked that could fail again.
+            isReachable = true
+            return
+        }
         let (says, renewal) = own.take(lease: options.lease, renews: renews, at: now)
-        let reads = known.take()
+        let reads = isReading ? known.take() : []
         guard !says.isEmpty || !reads.isEmpty || renewal != .none else { return }
         let call = PresenceCall(
-            gateway: connections.instance, era: own.era, renewal: renewal, says: says,
-            reads: reads, lease: options.lease, grace: options.grace, retain: options.retain)
+            gateway: connections.instance, number: own.number, era: own.era, renewal: renewal,
+            says: says, reads: reads, lease: options.lease, grace: options.grace,
+            retain: options.retain)
         underWay = (call, now)
-        // Doorbells come in crowds: they share a reading.
-        if waiting.isEmpty { nextCallAt = now.adding(min(50, options.interval / 10)) }
+        // Doorbells come in crowds: they share a reading. What is too much for a call goes on.
+        if waiting.isEmpty, !own.isQueued, !known.isDue {
+            nextCallAt = now.adding(min(50, options.interval / 10))
+        }
         sync.questions.act(.presence(call, token: sync.questions.number(for: .presence)))
     }
 
     private func tell(_ options: PresenceOptions) {
-        guard !due.isEmpty, isLinked else { return }
-        for id in due.sorted() {
-            guard let session = connections[id], var watching = watchings[id] else {
+        guard !due.isEmpty, isLinked, now >= tellAt else { return }
+        beatAt = now.adding(options.interval / 10)
+        var next = Timestamp(milliseconds: .max)
+        for id in due {
+            guard let session = connections[id], let nextAt = watchings[id]?.nextAt else {
                 due.remove(id)
                 continue
             }
             // What waits is joined by user: nothing is queued for a reader that takes nothing.
-            guard watching.isDue(at: now), !connections.isOverfull(session) else {
-                if watching.isAnswered, !watching.hasPending { due.remove(id) }
+            let mayAt =
+                connections.isOverfull(session) ? now.adding(options.interval) : nextAt
+            guard mayAt <= now else {
+                next = min(next, mayAt)
                 continue
             }
-            let changes = watching.take(known, interval: options.interval, at: now)
-            watchings[id] = watching
             due.remove(id)
+            let changes =
+                watchings[id]?.take(known, interval: options.interval, at: now) ?? []
             guard !changes.isEmpty else { continue }
             connections.push(session, Broadcast(ServerFrame.presence(changes), .presence))
         }
+        tellAt = max(beatAt, next)
     }
 }

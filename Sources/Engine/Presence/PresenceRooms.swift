@@ -7,12 +7,18 @@ struct PresenceRooms {
     struct Room {
         /// Nil before the first answer.
         var members: Set<ID>?
-        /// Connections that watch it, and by how many of their watches.
-        fileprivate var holders: [SessionID: Int] = [:]
+        /// How many take part, also where none of the holders does.
+        fileprivate(set) var count = 0
+        /// How often a connection's watches, and calls that wait, name it.
+        fileprivate(set) var holders: [SessionID: Int] = [:]
         fileprivate var checkedAt: Timestamp?
-        /// Whether it is being asked, and whether that answer may be outdated.
-        fileprivate var isAsked = false
+        /// The turn in which the last answer was asked for, and the one under way.
+        fileprivate var answered: Int?
+        fileprivate var asked: Int?
+        /// Whether who takes part may have changed since it was asked last.
         fileprivate var isStale = false
+        /// Whether it is to be asked as soon as may be.
+        fileprivate var isWanted = false
     }
 
     /// Milliseconds between two checks.
@@ -22,13 +28,10 @@ struct PresenceRooms {
 
     private var rooms: [ID: Room] = [:]
     private var queue: [ID] = []
+    /// Counts the turns in which rooms were asked.
+    private(set) var turn = 0
 
     subscript(_ conversation: ID) -> Room? { rooms[conversation] }
-
-    /// The connections that watch it, in order.
-    func holders(of conversation: ID) -> [SessionID] {
-        (rooms[conversation]?.holders ?? [:]).keys.sorted()
-    }
 
     mutating func hold(_ conversation: ID, by session: SessionID) {
         rooms[conversation, default: Room()].holders[session, default: 0] += 1
@@ -36,43 +39,56 @@ struct PresenceRooms {
 
     mutating func release(_ conversation: ID, by session: SessionID) {
         guard let count = rooms[conversation]?.holders[session] else { return }
-        rooms[conversation]?.holders[session] = count > 1 ? count - 1 : nil
+        rooms[conversation]?.holders[session] = count == 1 ? nil : count - 1
         if rooms[conversation]?.holders.isEmpty == true { rooms[conversation] = nil }
     }
 
-    /// Whether it has been answered since it was last asked.
-    func isCurrent(_ conversation: ID) -> Bool {
-        rooms[conversation].map { $0.members != nil && !$0.isAsked && !$0.isStale } ?? false
+    /// Whether it was answered, and asked after that turn: whatever changed since, that is an answer
+    /// to a call which began then.
+    func isCurrent(_ conversation: ID, after turn: Int) -> Bool {
+        rooms[conversation]?.answered.map { $0 > turn } ?? false
     }
 
     /// It is to be asked.
     mutating func check(_ conversation: ID) {
-        guard let room = rooms[conversation], !room.isStale else { return }
-        rooms[conversation]?.isStale = true
-        if !room.isAsked { queue.append(conversation) }
+        guard let room = rooms[conversation], !room.isWanted else { return }
+        rooms[conversation]?.isWanted = true
+        if room.asked == nil { queue.append(conversation) }
     }
+
+    /// Who takes part may have changed: it is asked soon, and not at each change.
+    mutating func changed(_ conversation: ID) { rooms[conversation]?.isStale = true }
+
+    /// None of those who hold the room takes part: who does is of no use.
+    mutating func empty(_ conversation: ID) { rooms[conversation]?.members = [] }
 
     /// Any may have changed without a word.
     mutating func checkAll() {
-        for conversation in rooms.keys.sorted(by: { $0.text < $1.text }) { check(conversation) }
+        for conversation in rooms.keys { check(conversation) }
     }
 
     /// Time has passed.
-    mutating func advance(to now: Timestamp) {
+    /// - Parameter interval: milliseconds between two checks of what changes all the time.
+    mutating func advance(to now: Timestamp, interval: Int64) {
         let due = rooms.filter { _, room in
-            !room.isStale && !room.isAsked
-                && room.checkedAt.map { now >= $0.adding(Self.patience) } ?? false
+            guard !room.isWanted, room.asked == nil, let checkedAt = room.checkedAt else {
+                return false
+            }
+            return now >= checkedAt.adding(room.isStale ? interval : Self.patience)
         }
-        for conversation in due.keys.sorted(by: { $0.text < $1.text }) { check(conversation) }
+        for conversation in due.keys { check(conversation) }
     }
 
     /// The conversations to ask now.
     mutating func take() -> [ID] {
+        guard !queue.isEmpty else { return [] }
+        turn += 1
         defer { queue = [] }
         return queue.filter { conversation in
-            guard rooms[conversation] != nil else { return false }
-            rooms[conversation]?.isAsked = true
+            guard rooms[conversation]?.isWanted == true else { return false }
+            rooms[conversation]?.asked = turn
             rooms[conversation]?.isStale = false
+            rooms[conversation]?.isWanted = false
             return true
         }
     }
@@ -80,10 +96,14 @@ struct PresenceRooms {
     /// It was answered; nil: it could not be. Whatever was known before stays.
     mutating func answered(_ conversation: ID, _ members: Set<ID>?, at now: Timestamp) {
         guard var room = rooms[conversation] else { return }
-        room.isAsked = false
         room.checkedAt = members == nil ? now.adding(Self.again - Self.patience) : now
-        if let members { room.members = members }
+        if let members {
+            room.members = members
+            room.count = members.count
+            room.answered = room.asked
+        }
+        room.asked = nil
         rooms[conversation] = room
-        if room.isStale { queue.append(conversation) }
+        if room.isWanted { queue.append(conversation) }
     }
 }

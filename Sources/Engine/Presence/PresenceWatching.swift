@@ -4,6 +4,8 @@ import Wire
 /// What one connection watches, and what it was told.
 struct PresenceWatching {
     let conversations: [PresenceWatch]
+    /// Rooms asked after this turn answer the call.
+    let turn: Int
     /// The users in the order of the answer.
     private(set) var users: [ID] = []
     /// Those whom the caller may watch; the others are absent.
@@ -14,14 +16,13 @@ struct PresenceWatching {
     /// Those of whom there may be something to tell.
     private var pending: Set<ID> = []
     /// When the next event may be sent.
-    private var nextAt: Timestamp
-    /// Whether it is known who takes part.
-    private(set) var isScoped = false
+    private(set) var nextAt: Timestamp
     /// Whether the call was answered.
     private(set) var isAnswered = false
 
-    init(_ conversations: [PresenceWatch], at now: Timestamp) {
+    init(_ conversations: [PresenceWatch], after turn: Int, at now: Timestamp) {
         self.conversations = conversations
+        self.turn = turn
         nextAt = now
     }
 
@@ -30,9 +31,18 @@ struct PresenceWatching {
         var users: [ID] = []
         var visible: Set<ID> = []
         var unsure: Set<ID> = []
+        /// Those who are left out since there are too many.
+        var beyond: Set<ID> = []
+
+        mutating func cut(to limit: Int) {
+            guard users.count > limit else { return }
+            beyond = Set(users[limit...])
+            users.removeLast(users.count - limit)
+            visible.subtract(beyond)
+        }
     }
 
-    /// Who is to be watched, by who takes part.
+    /// Who is to be watched, by who takes part: first those who are watched already.
     func scope(of caller: ID, _ rooms: PresenceRooms) -> Scope {
         var scope = Scope()
         var seen: Set<ID> = []
@@ -52,6 +62,11 @@ struct PresenceWatching {
                 if room?.members == nil { scope.unsure.insert(user) }
             }
         }
+        if !users.isEmpty {
+            let old = users.filter(seen.contains)
+            let oldOnes = Set(old)
+            scope.users = old + scope.users.filter { !oldOnes.contains($0) }
+        }
         return scope
     }
 
@@ -60,30 +75,28 @@ struct PresenceWatching {
     mutating func adopt(_ scope: Scope) -> (begun: [ID], ended: [ID]) {
         let begun = scope.users.filter { scope.visible.contains($0) && !visible.contains($0) }
         let ended = users.filter { visible.contains($0) && !scope.visible.contains($0) }
-        isScoped = true
         pending.formUnion(unsure.symmetricDifference(scope.unsure))
         users = scope.users
         visible = scope.visible
         unsure = scope.unsure
         pending.formUnion(begun)
-        pending.formUnion(ended)
+        pending.formUnion(ended.filter { !scope.beyond.contains($0) })
+        for user in scope.beyond { told[user] = nil }
+        pending.subtract(scope.beyond)
         return (begun, ended)
     }
 
-    /// Who takes part has changed: the call can't be answered yet.
-    mutating func unscope() { isScoped = false }
-
-    /// How the user is shown to this connection; nil: it is not known yet.
+    /// How the user is shown to this connection; nil: it is not known, or may be outdated.
     func shown(_ user: ID, _ known: KnownPresence) -> UserPresence? {
-        guard !visible.contains(user) else { return known.shown(user) }
+        guard !visible.contains(user) else { return known.current(user) }
         return UserPresence(user: user.text, state: unsure.contains(user) ? .unknown : .absent)
     }
 
     /// The answer to the call; from here on changes are told.
-    mutating func answer(_ known: KnownPresence, at now: Timestamp) -> [UserPresence] {
+    mutating func answer(_ known: KnownPresence) -> [UserPresence] {
         isAnswered = true
         let answer = users.map {
-            shown($0, known) ?? UserPresence(user: $0.text, state: .unknown)
+            shown($0, known) ?? known.shown($0) ?? UserPresence(user: $0.text, state: .unknown)
         }
         for user in answer { told[user.user.id] = user }
         return answer
@@ -94,34 +107,45 @@ struct PresenceWatching {
         if visible.contains(user) { pending.insert(user) }
     }
 
-    var hasPending: Bool { !pending.isEmpty }
+    /// Any may be shown otherwise.
+    mutating func noteAll() { pending.formUnion(visible) }
 
-    /// Whether there may be something to tell, and it is time.
-    func isDue(at now: Timestamp) -> Bool { isAnswered && !pending.isEmpty && now >= nextAt }
+    var hasPending: Bool { !pending.isEmpty }
 
     /// What is to be told now.
     mutating func take(
         _ known: KnownPresence, interval: Int64, at now: Timestamp
     ) -> [UserPresence] {
         var changes: [UserPresence] = []
-        for user in pending.sorted(by: { $0.text < $1.text }) {
-            // Of one who was not read yet, the reading will note it.
-            guard let shown = shown(user, known) else { continue }
-            if !shown.isTold(by: told[user]) { changes.append(shown) }
+        var rest: Set<ID> = []
+        for user in pending {
+            guard let shown = shown(user, known) else {
+                rest.insert(user)
+                continue
+            }
+            guard !shown.isTold(by: told[user]) else { continue }
+            changes.append(shown)
             told[user] = shown
         }
         let watched = Set(users)
         for user in pending where !watched.contains(user) { told[user] = nil }
-        pending = []
+        pending = rest
         if !changes.isEmpty { nextAt = now.adding(interval) }
         return changes
     }
 }
 
 extension UserPresence {
-    /// Whether what was told says it: the same state, and of one who is not there, since when.
+    /// Milliseconds by which moments of one state may differ: each saying counts from its own way
+    /// to the origin.
+    private static let tolerance: Int64 = 2000
+
+    /// Whether what was told says it: the same state, and since when.
     fileprivate func isTold(by told: UserPresence?) -> Bool {
         guard let told, told.state == state else { return false }
-        return state == .present || state == .away || told.since == since
+        guard state == .present || state == .away, let since, let before = told.since else {
+            return told.since == since
+        }
+        return abs(since.milliseconds - before.milliseconds) <= Self.tolerance
     }
 }

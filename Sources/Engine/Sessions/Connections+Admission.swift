@@ -1,5 +1,6 @@
 import Chat
 import JSON
+import Rules
 import Wire
 
 /// Admission of connections, and rate limits on what clients ask for.
@@ -121,6 +122,11 @@ extension Connections {
             fail(
                 call,
                 RequestError(.alreadyConnected, "method: this connection is connected already"))
+            return nil
+        }
+        // Who is not shown is no guess: a client that asks for it is not admitted as present.
+        guard presence == .present || limits.clients.presence else {
+            fail(call, ClientPolicy.noPresence)
             return nil
         }
         defer { session.credentials.bearer = nil }

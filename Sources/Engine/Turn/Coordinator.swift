@@ -148,6 +148,7 @@ final class Coordinator {
                 lists.wrote(outcome, call.request, by: user.id)
             }
             desk.performed(call, result)
+            if case .success(let outcome) = result { presence.wrote(outcome, call.request) }
         }
         takeSteps()
     }

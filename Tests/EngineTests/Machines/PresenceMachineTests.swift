@@ -7,19 +7,31 @@ import Wire
 @testable import Engine
 
 /// An origin of presence in memory, as `Sources/Ports/Presence.swift` describes it: the model that
-/// the machines are driven against. It can lose its last seconds, start anew, and be emptied.
+/// the machines are driven against. It can lose its last seconds, start anew with another clock, be
+/// emptied, and execute a call late.
 private struct ModelOrigin {
+    private struct Kept {
+        var entry: PresenceEntry
+        var era: String
+    }
+
     private struct Data {
-        var entries: [ID: [String: PresenceEntry]] = [:]
+        var entries: [ID: [String: Kept]] = [:]
         var leases: [String: Int64] = [:]
-        /// The process that the data was last used by, and since when.
+        /// The era in which each gateway renewed its lease, and the number of its latest call.
+        var eras: [String: String] = [:]
+        var numbers: [String: Int64] = [:]
+        /// The process that the data was last used by, since when, and until when it is young.
         var process = -1
         var began: Int64 = 0
+        var young: Int64 = 0
     }
 
     private var data = Data()
     private var process = 0
     private var history: [Data] = []
+    /// Milliseconds by which its clock is ahead.
+    private var ahead: Int64 = 0
 
     /// A second is over.
     mutating func remember() {
@@ -28,79 +40,114 @@ private struct ModelOrigin {
     }
 
     /// Another process takes over, which lacks what was written in the last seconds.
-    mutating func failOver(losing seconds: Int) {
+    mutating func failOver(losing seconds: Int, ahead: Int64) {
         process += 1
+        self.ahead = ahead
         if history.count > seconds { data = history[history.count - 1 - seconds] }
     }
 
-    mutating func empty() { data = Data() }
+    mutating func empty() {
+        process += 1
+        data = Data()
+    }
 
-    mutating func answer(_ call: PresenceCall, at now: Int64) -> PresenceReading {
+    /// - Returns: the answer, and the users who were said.
+    mutating func answer(_ call: PresenceCall, at time: Int64) -> (PresenceReading, [String]) {
+        let now = time + ahead
         if data.process != process {
             data.process = process
             data.began = now
-        }
-        for saying in call.says {
-            data.entries[saying.user.id, default: [:]][call.gateway] = PresenceEntry(
-                gateway: call.gateway, isAway: saying.isAway, since: now - saying.begun, said: now,
-                end: saying.ended.map { .init(at: now - $0, until: now + saying.lasts) })
+            data.young = now + call.lease
         }
         let era = "\(process)-\(data.began)"
+        let isOvertaken = call.number < data.numbers[call.gateway, default: 0]
+        let says = isOvertaken ? [] : call.says
+        for saying in says {
+            let entry = PresenceEntry(
+                gateway: call.gateway, isAway: saying.isAway, since: now - saying.begun, said: now,
+                end: saying.ended.map { .init(at: now - $0, until: now + saying.lasts) })
+            data.entries[saying.user.id, default: [:]][call.gateway] = Kept(entry: entry, era: era)
+        }
         let isHeld = data.leases[call.gateway].map { $0 + call.lease >= now } ?? false
         let isRenewed =
-            switch call.renewal {
+            switch isOvertaken ? .none : call.renewal {
             case .none: false
             case .ifHeld: isHeld && era == call.era
             case .allSaid: era == call.era
             case .whole: true
             }
-        if isRenewed { data.leases[call.gateway] = now }
+        if !isOvertaken { data.numbers[call.gateway] = call.number }
+        if isRenewed {
+            data.leases[call.gateway] = now
+            data.eras[call.gateway] = era
+        } else if !says.isEmpty, data.eras[call.gateway] != era, now < data.young {
+            data.young = now + call.lease
+        }
         var users: [ID: [PresenceEntry]] = [:]
         for user in call.reads {
-            users[user.id] = (data.entries[user.id] ?? [:]).values.map { entry in
-                var entry = entry
+            users[user.id] = (data.entries[user.id] ?? [:]).values.map { kept in
+                var entry = kept.entry
                 entry.renewed = data.leases[entry.gateway]
+                entry.isForgotten = kept.era != era && data.eras[entry.gateway] == era
                 return entry
             }
         }
-        return PresenceReading(
-            now: now, era: era, eraBegan: data.began, isYoungUntil: data.began + call.lease,
+        let reading = PresenceReading(
+            now: now, era: era, eraBegan: data.began, isYoungUntil: data.young,
             isRenewed: isRenewed, leases: data.leases, users: users)
+        return (reading, says.map(\.user))
     }
 }
 
-/// The machines of presence against an adversary: gateways die and are cut off, the origin fails
-/// over, users come and go; and what a watcher is told, against a model that says who is there.
+/// The machines of presence against an adversary: gateways die, stop and are cut off, calls are
+/// lost, slow and executed late, the origin fails over, users come and go; and what a watcher is
+/// told, against a model that says who is there.
 @Suite struct PresenceMachineTests {
     private static let options = {
         var options = PresenceOptions()
         options.lease = 15_000
-        options.linger = 10_000
+        options.linger = 3000
         options.grace = 60_000
         return options
     }()
-    private static let users = ["u0", "u1", "u2"].map(\.id)
+    private static let users = ["u0", "u1", "u2", "u3", "u4"].map(\.id)
+    private static let caller = "w".id
     private static let step: Int64 = 500
 
-    /// A gateway: its machines, its link, and its connections.
+    /// A gateway: its machines, its link, its connections, and one that watches all users.
     private struct Gateway {
         var name: String
         var own = OwnPresence()
         var known = KnownPresence()
+        var watching: PresenceWatching
         var isLinked = true
-        var unlinkedSince: Int64?
+        /// The call under way, and when its answer comes; nil: it is lost.
+        var flight: (call: PresenceCall, answer: PresenceReading?, at: Int64, sentAt: Int64)?
         /// How each connection is there, by user.
         var connections: [ID: [ConnectionPresence]] = [:]
         /// Since when the user has been here without a break, and not hidden.
         var hereSince: [ID: Int64] = [:]
         /// Those whom the origin has acknowledged.
         var acknowledged: Set<ID> = []
-        /// When it had last been without the origin for as long as a lease holds.
+        /// When it was last answered, and had last been without the origin for a lease.
+        var answeredAt: Int64
         var lastLongCut: Int64 = -1
 
-        init(_ name: String) {
+        init(_ name: String, at now: Int64) {
             self.name = name
-            for user in users { known.watch(user, by: 1) }
+            answeredAt = now
+            own.limit = 2
+            known.limit = 3
+            var rooms = PresenceRooms()
+            rooms.hold("c".id, by: 1)
+            rooms.check("c".id)
+            _ = rooms.take()
+            let moment = Timestamp(milliseconds: now)
+            rooms.answered("c".id, Set(users + [caller]), at: moment)
+            watching = PresenceWatching([PresenceWatch(conversation: "c")], after: 0, at: moment)
+            _ = watching.adopt(watching.scope(of: caller, rooms))
+            for user in users + [caller] { known.watch(user) }
+            _ = watching.answer(known)
         }
 
         func isHere(_ user: ID) -> Bool {
@@ -111,7 +158,8 @@ private struct ModelOrigin {
             for user in users {
                 hereSince[user] = isHere(user) ? hereSince[user] ?? now : nil
             }
-            if let unlinkedSince, now - unlinkedSince >= options.lease { lastLongCut = now }
+            // What is under way when a lease is over may come too late.
+            if now - answeredAt >= options.lease - 4 * step { lastLongCut = now }
         }
 
         /// Whether nobody may be told that the user is absent.
@@ -127,7 +175,9 @@ private struct ModelOrigin {
         var random: SplitMix
         var now: Int64 = 1_000_000
         var origin = ModelOrigin()
-        var gateways = [Gateway("a"), Gateway("b")]
+        var gateways = [Gateway("a", at: 1_000_000), Gateway("b", at: 1_000_000)]
+        /// Calls that the origin executes though their gateway gave them up.
+        var late: [(call: PresenceCall, at: Int64)] = []
         var births = 0
         /// What happened, for a failure.
         var trace: [String] = []
@@ -142,6 +192,15 @@ private struct ModelOrigin {
         }
 
         mutating func note(_ text: String) { trace.append("\(now): \(text)") }
+
+        /// The origin executes a call; linked gateways hear whom it said.
+        mutating func execute(_ call: PresenceCall) -> PresenceReading {
+            let (reading, said) = origin.answer(call, at: now)
+            for place in gateways.indices where gateways[place].isLinked {
+                for user in said { gateways[place].known.ask(user.id) }
+            }
+            return reading
+        }
     }
 
     /// SplitMix64.
@@ -165,41 +224,69 @@ private struct ModelOrigin {
         world.note("\(user.text) connects \(presence) at \(world.gateways[place].name)")
     }
 
-    private static func change(_ world: inout World, _ place: Int, _ user: ID, ends: Bool) {
+    private static func change(
+        _ world: inout World, _ place: Int, _ user: ID, ends: Bool, returnsAt: Timestamp? = nil
+    ) {
         guard let before = world.gateways[place].connections[user]?.last else { return }
         let after: ConnectionPresence? =
             ends ? nil : ConnectionPresence.allCases.randomElement(using: &world.random)
         world.gateways[place].connections[user]?.removeLast()
         if let after { world.gateways[place].connections[user]?.append(after) }
         world.gateways[place].own.move(
-            user, from: before, to: after, linger: options.linger, at: world.moment)
+            user, from: before, to: after, linger: options.linger, returnsAt: returnsAt,
+            at: world.moment)
         world.note(
             "\(user.text) at \(world.gateways[place].name): \(before) to"
                 + " \(after.map { "\($0)" } ?? "none")")
     }
 
+    private static func link(_ world: inout World, _ place: Int, _ isLinked: Bool) {
+        world.gateways[place].isLinked = isLinked
+        // As `Presence.linked` and `follows` do: nothing is heard until the link is back.
+        world.gateways[place].known.askAll()
+        if !isLinked, let flight = world.gateways[place].flight {
+            world.gateways[place].flight = nil
+            world.gateways[place].own.failed()
+            world.gateways[place].known.failed(flight.call.reads)
+        }
+        world.note("\(world.gateways[place].name) is \(isLinked ? "linked" : "cut off")")
+    }
+
     private static func disturb(_ world: inout World) {
         let place = Int(world.random.next() % 2)
-        let user = users[Int(world.random.next() % 3)]
-        if world.chance(4) { connect(&world, place, user) }
-        if world.chance(5) { change(&world, place, user, ends: true) }
-        if world.chance(2) { change(&world, place, user, ends: false) }
-        if world.chance(0.6) {
-            world.gateways[place].isLinked.toggle()
-            let isLinked = world.gateways[place].isLinked
-            world.gateways[place].unlinkedSince = isLinked ? nil : world.now
-            if isLinked { world.gateways[place].known.askAll() }
-            world.note("\(world.gateways[place].name) is \(isLinked ? "linked" : "cut off")")
-        }
+        let user = users[Int(world.random.next() % UInt64(users.count))]
+        if world.chance(8) { connect(&world, place, user) }
+        if world.chance(9) { change(&world, place, user, ends: true) }
+        if world.chance(4) { change(&world, place, user, ends: false) }
+        // A client that changes its mind all the time.
+        change(&world, place, users[4], ends: false)
+        if world.chance(0.6) { link(&world, place, !world.gateways[place].isLinked) }
         if world.chance(0.2) {
             world.births += 1
             world.note("\(world.gateways[place].name) dies")
-            world.gateways[place] = Gateway("g\(world.births)")
+            world.gateways[place] = Gateway("g\(world.births)", at: world.now)
+        }
+        if world.chance(0.3) {
+            world.note("\(world.gateways[place].name) stops")
+            world.gateways[place].own.leave()
+            for user in users {
+                while world.gateways[place].connections[user]?.isEmpty == false {
+                    change(
+                        &world, place, user, ends: true,
+                        returnsAt: world.moment.adding(Int64(world.random.next() % 2000)))
+                }
+            }
+        }
+        if world.gateways[place].own.isLeaving, world.gateways[place].own.isSaid {
+            world.births += 1
+            world.gateways[place] = Gateway("g\(world.births)", at: world.now)
         }
         if world.chance(0.3) {
             let lost = Int(world.random.next() % 4)
-            world.origin.failOver(losing: lost)
-            world.note("the origin fails over and loses \(lost) s")
+            let ahead = Int64(world.random.next() % 200_000) - 100_000
+            world.origin.failOver(losing: lost, ahead: ahead)
+            world.late = []
+            world.note("the origin fails over, loses \(lost) s, and is \(ahead) ms ahead")
         }
         if world.chance(0.05) {
             world.origin.empty()
@@ -209,65 +296,107 @@ private struct ModelOrigin {
 
     /// One gateway asks the origin, as `Presence` does.
     private static func ask(_ world: inout World, _ place: Int) {
-        guard world.gateways[place].isLinked else { return }
         world.gateways[place].own.advance(to: world.moment)
         world.gateways[place].known.advance(to: world.moment)
-        // A doorbell may be lost, and who is read may be read again.
-        if world.chance(70) { world.gateways[place].known.askAll() }
+        guard world.gateways[place].isLinked else { return }
+        if let flight = world.gateways[place].flight {
+            guard flight.at <= world.now else { return }
+            world.gateways[place].flight = nil
+            take(&world, place, flight.call, flight.answer, sentAt: flight.sentAt)
+        }
         let (says, renewal) = world.gateways[place].own.take(
             lease: options.lease, renews: true, at: world.moment)
         let reads = world.gateways[place].known.take()
         guard !says.isEmpty || !reads.isEmpty || renewal != .none else { return }
         let call = PresenceCall(
-            gateway: world.gateways[place].name, era: world.gateways[place].own.era,
-            renewal: renewal, says: says, reads: reads, lease: options.lease,
-            grace: options.grace, retain: options.retain)
-        let reading = world.origin.answer(call, at: world.now)
+            gateway: world.gateways[place].name, number: world.gateways[place].own.number,
+            era: world.gateways[place].own.era, renewal: renewal, says: says, reads: reads,
+            lease: options.lease, grace: options.grace, retain: options.retain)
         for saying in says where saying.ended != nil {
             world.gateways[place].acknowledged.remove(saying.user.id)
         }
-        // An answer may be lost on its way.
+        let delay = world.chance(30) ? Int64(world.random.next() % 4) * step : 0
         if world.chance(2) {
-            world.gateways[place].own.failed()
-            world.gateways[place].known.failed(reads)
-            return
+            // It waits on its way, while the gateway gives it up.
+            world.late.append((call, world.now + Int64(world.random.next() % 40) * step))
+            world.note("\(call.gateway): call \(call.number) is late")
+            world.gateways[place].flight = (call, nil, world.now + delay, world.now)
+        } else {
+            let reading = world.execute(call)
+            // An answer may be lost on its way.
+            let answer = world.chance(2) ? nil : reading
+            world.gateways[place].flight = (call, answer, world.now + delay, world.now)
         }
-        world.gateways[place].own.answered(reading, renewal: renewal, sentAt: world.moment)
-        for saying in says where saying.ended == nil {
-            world.gateways[place].acknowledged.insert(saying.user.id)
-        }
-        _ = world.gateways[place].known.took(reading, reads, options.rule, at: world.moment)
-        for user in reads {
-            guard let shown = world.gateways[place].known.shown(user.id) else { continue }
-            world.tellings[shown.state, default: 0] += 1
-            judge(&world, shown)
+        if delay == 0, let flight = world.gateways[place].flight {
+            world.gateways[place].flight = nil
+            take(&world, place, call, flight.answer, sentAt: world.now)
         }
     }
 
-    /// The promise: nobody is told absent of who was there throughout.
-    private static func judge(_ world: inout World, _ shown: UserPresence) {
-        guard shown.state == .absent else { return }
-        for gateway in world.gateways where gateway.vouches(for: shown.user.id) {
-            world.fault = world.fault ?? "\(shown.user) is told absent, who is at \(gateway.name)"
+    private static func take(
+        _ world: inout World, _ place: Int, _ call: PresenceCall, _ reading: PresenceReading?,
+        sentAt: Int64
+    ) {
+        guard let reading else {
+            world.gateways[place].own.failed()
+            world.gateways[place].known.failed(call.reads)
+            return
         }
+        world.gateways[place].answeredAt = sentAt
+        world.gateways[place].own.answered(
+            reading, renewal: call.renewal, sentAt: Timestamp(milliseconds: sentAt))
+        for saying in call.says where saying.ended == nil {
+            world.gateways[place].acknowledged.insert(saying.user.id)
+        }
+        for user in world.gateways[place].known.took(
+            reading, call.reads, options.rule, at: world.moment)
+        { world.gateways[place].watching.note(user) }
+    }
+
+    /// The watcher is told what may be told, and the promise is checked: nobody is told absent of
+    /// who was there throughout.
+    private static func tell(_ world: inout World, _ place: Int) {
+        guard world.gateways[place].isLinked, world.gateways[place].watching.nextAt <= world.moment
+        else { return }
+        let changes = world.gateways[place].watching.take(
+            world.gateways[place].known, interval: options.interval, at: world.moment)
+        for shown in changes {
+            world.tellings[shown.state, default: 0] += 1
+            guard shown.state == .absent else { continue }
+            for gateway in world.gateways where gateway.vouches(for: shown.user.id) {
+                world.fault =
+                    world.fault
+                    ?? "\(world.now): \(shown.user) is told absent, who is at \(gateway.name)"
+            }
+        }
+    }
+
+    private static func pass(_ world: inout World, remembers: Bool) {
+        let due = world.late.filter { $0.at <= world.now }
+        world.late.removeAll { $0.at <= world.now }
+        for (call, _) in due { _ = world.execute(call) }
+        for place in world.gateways.indices {
+            tell(&world, place)
+            ask(&world, place)
+            tell(&world, place)
+        }
+        for place in world.gateways.indices { world.gateways[place].settle(at: world.now) }
+        if remembers { world.origin.remember() }
+        world.now += step
     }
 
     private static func run(_ seed: UInt64) -> World {
         var world = World(random: SplitMix(state: seed))
-        for tick in 0..<480 {
+        for tick in 0..<480 where world.fault == nil {
             disturb(&world)
-            for place in world.gateways.indices { ask(&world, place) }
-            for place in world.gateways.indices { world.gateways[place].settle(at: world.now) }
-            if tick % 2 == 0 { world.origin.remember() }
-            world.now += step
-            if world.fault != nil { break }
+            pass(&world, remembers: tick % 2 == 0)
         }
         return world
     }
 
     @Test func nobodyIsToldAbsentOfWhoIsThere() {
         var tellings: [PresenceState: Int] = [:]
-        for seed in 1...300 as ClosedRange<UInt64> {
+        for seed in 1...400 as ClosedRange<UInt64> {
             let world = Self.run(seed)
             tellings.merge(world.tellings) { $0 + $1 }
             if let fault = world.fault {
@@ -275,118 +404,171 @@ private struct ModelOrigin {
                 return
             }
         }
-        for state in PresenceState.allCases { #expect(tellings[state, default: 0] > 1000) }
-    }
-
-    private static func at(_ second: Int64) -> Timestamp { Timestamp(milliseconds: second * 1000) }
-
-    private static func reading(
-        at second: Int64, era: String = "e", isRenewed: Bool = true
-    ) -> PresenceReading {
-        PresenceReading(
-            now: second * 1000, era: era, eraBegan: 0, isYoungUntil: 0, isRenewed: isRenewed,
-            leases: [:], users: [:])
-    }
-
-    /// One write of a user each second, none of who is back within the linger, and one lease.
-    @Test func aGatewayWritesNoMoreThanItMust() {
-        var own = OwnPresence()
-        let user = "ann".id
-        func take(_ second: Int64) -> (says: [PresenceSaying], renewal: PresenceCall.Renewal) {
-            own.advance(to: Self.at(second))
-            let taken = own.take(lease: 15_000, renews: true, at: Self.at(second))
-            if !taken.says.isEmpty || taken.renewal != .none {
-                own.answered(
-                    Self.reading(at: second), renewal: taken.renewal, sentAt: Self.at(second))
-            }
-            return taken
+        for state in PresenceState.allCases {
+            #expect(tellings[state, default: 0] > 1000, "\(tellings)")
         }
-        own.move(user, from: nil, to: .present, linger: 10_000, at: Self.at(0))
-        let first = take(0)
-        #expect(first.says == [PresenceSaying(user: "ann", isAway: false, begun: 0)])
-        #expect(first.renewal == .whole)
-        #expect(take(1).says.isEmpty)
-        #expect(own.take(lease: 15_000, renews: true, at: Self.at(4)).renewal == .none)
-        #expect(take(5).renewal == .ifHeld)
-        // Within a second of the last word nothing is said.
-        own.move(user, from: .present, to: .away, linger: 10_000, at: Self.at(6))
-        #expect(take(6).says.map(\.isAway) == [true])
-        let soon = Timestamp(milliseconds: 6_500)
-        own.move(user, from: .away, to: .present, linger: 10_000, at: soon)
-        #expect(own.take(lease: 15_000, renews: true, at: soon).says.isEmpty)
-        #expect(take(7).says == [PresenceSaying(user: "ann", isAway: false, begun: 500)])
-        own.move(user, from: .present, to: nil, linger: 10_000, at: Self.at(8))
-        own.move(user, from: nil, to: .present, linger: 10_000, at: Self.at(17))
-        #expect(take(17).says.isEmpty)
-        own.move(user, from: .present, to: .hidden, linger: 10_000, at: Self.at(20))
-        #expect(take(29).says.isEmpty && !own.isEmpty)
-        #expect(
-            take(30).says
-                == [PresenceSaying(user: "ann", isAway: false, begun: 23_500, ended: 10_000)])
-        #expect(own.isEmpty && own.isSaid)
     }
 
-    /// A lease that lapsed, and another origin: all are said before the lease is renewed.
-    @Test func allAreSaidBeforeALeaseIsRenewedAgain() {
-        var own = OwnPresence()
-        for user in Self.users {
-            own.move(user, from: nil, to: .present, linger: 10_000, at: Self.at(0))
-        }
-        _ = own.take(lease: 15_000, renews: true, at: Self.at(0))
-        own.answered(Self.reading(at: 0), renewal: .whole, sentAt: Self.at(0))
-        let late = own.take(lease: 15_000, renews: true, at: Self.at(60))
-        #expect(late.says.isEmpty && late.renewal == .ifHeld)
-        own.answered(
-            Self.reading(at: 60, isRenewed: false), renewal: .ifHeld, sentAt: Self.at(60))
-        #expect(!own.isHeld)
-        let again = own.take(lease: 15_000, renews: true, at: Self.at(60))
-        #expect(again.says.count == 3 && again.renewal == .allSaid)
-        own.answered(Self.reading(at: 60), renewal: .allSaid, sentAt: Self.at(60))
-        own.answered(Self.reading(at: 61, era: "f"), renewal: .none, sentAt: Self.at(61))
-        let anew = own.take(lease: 15_000, renews: true, at: Self.at(61))
-        #expect(own.era == "f" && anew.says.count == 3 && anew.renewal == .allSaid)
-    }
-
-    /// The end of a connection to a gateway that stops is said at once, with its linger from where
-    /// the client was told to come back.
-    @Test func aGatewayThatStopsSaysHowLongItLasts() {
-        var own = OwnPresence()
-        own.move("ann".id, from: nil, to: .present, linger: 10_000, at: Self.at(0))
-        _ = own.take(lease: 15_000, renews: true, at: Self.at(0))
-        own.answered(Self.reading(at: 0), renewal: .whole, sentAt: Self.at(0))
-        own.leave()
-        own.move(
-            "ann".id, from: .present, to: nil, linger: 10_000, returnsAt: Self.at(7),
-            at: Self.at(5))
-        own.advance(to: Self.at(5))
-        #expect(
-            own.take(lease: 15_000, renews: true, at: Self.at(5)).says
-                == [
-                    PresenceSaying(
-                        user: "ann", isAway: false, begun: 5_000, ended: 0, lasts: 12_000)
-                ])
-    }
-
-    /// When nothing happens for long enough, each gateway shows each user as they are.
-    @Test func whatIsShownComesToBeWhatIs() {
+    /// When nothing happens for long enough, each watcher was told of each user as they are.
+    @Test func whatIsToldComesToBeWhatIs() {
         for seed in 1...100 as ClosedRange<UInt64> {
             var world = Self.run(seed)
-            for place in world.gateways.indices {
-                world.gateways[place].isLinked = true
-                world.gateways[place].known.askAll()
+            for place in world.gateways.indices where !world.gateways[place].isLinked {
+                Self.link(&world, place, true)
             }
-            for _ in 0..<400 {
-                for place in world.gateways.indices { Self.ask(&world, place) }
-                world.now += Self.step
-            }
+            for _ in 0..<600 { Self.pass(&world, remembers: false) }
             for user in Self.users {
                 let here = world.gateways.flatMap { $0.connections[user] ?? [] }
                 let state: PresenceState =
                     here.contains(.present) ? .present : here.contains(.away) ? .away : .absent
                 for gateway in world.gateways {
-                    #expect(gateway.known.shown(user)?.state == state, "seed \(seed)")
+                    #expect(gateway.known.current(user)?.state == state, "seed \(seed)")
+                    #expect(!gateway.watching.hasPending, "seed \(seed)")
                 }
             }
         }
+    }
+
+    // MARK: - One gateway
+
+    private static func reading(
+        _ era: String, renewed: Bool, at now: Int64 = 0
+    ) -> PresenceReading {
+        PresenceReading(
+            now: now, era: era, eraBegan: 0, isYoungUntil: 0, isRenewed: renewed, leases: [:],
+            users: [:])
+    }
+
+    private static func moment(_ now: Int64) -> Timestamp { Timestamp(milliseconds: now) }
+
+    /// Clients that change their minds all the time don't keep the others from being said, nor the
+    /// lease from being renewed.
+    @Test func whoTogglesDoesNotStarveTheLease() {
+        var own = OwnPresence()
+        let crowd = (0..<1200).map { "c\($0)".id }
+        for user in crowd {
+            own.move(user, from: nil, to: .present, linger: 0, at: Self.moment(0))
+        }
+        var now: Int64 = 0
+        var said = 0
+        var isAway = [false, false]
+        /// One call, which an origin of that era answers.
+        func turn(_ era: String) -> PresenceCall.Renewal {
+            now += 50
+            for place in 0..<2 {
+                let (from, to): (ConnectionPresence, ConnectionPresence) =
+                    isAway[place] ? (.away, .present) : (.present, .away)
+                own.move(crowd[place], from: from, to: to, linger: 0, at: Self.moment(now))
+                isAway[place].toggle()
+            }
+            own.advance(to: Self.moment(now))
+            let (says, renewal) = own.take(lease: 15_000, renews: true, at: Self.moment(now))
+            said += says.count
+            let isRenewed = renewal != .none && (own.era == era || renewal == .whole)
+            own.answered(
+                Self.reading(era, renewed: isRenewed), renewal: renewal,
+                sentAt: Self.moment(now))
+            return renewal
+        }
+        for _ in 0..<3 { _ = turn("one") }
+        #expect(own.isHeld)
+        while own.isHeld { _ = turn("two") }
+        said = 0
+        // One more second at most: who was said just now is not said again before.
+        for _ in 0..<24 where !own.isHeld { _ = turn("two") }
+        #expect(own.isHeld)
+        #expect(said >= 1200)
+    }
+
+    /// At most one write for a user and second, also of who leaves and comes at once.
+    @Test func nobodyIsSaidTwiceInASecond() {
+        var own = OwnPresence()
+        let user = "u".id
+        var isHere = false
+        var last: Int64 = -1000
+        for now in stride(from: 0, to: 20_000, by: 100) as StrideTo<Int64> {
+            own.move(
+                user, from: isHere ? .present : nil, to: isHere ? nil : .present, linger: 0,
+                at: Self.moment(now))
+            isHere.toggle()
+            own.advance(to: Self.moment(now))
+            let (says, renewal) = own.take(lease: 15_000, renews: true, at: Self.moment(now))
+            if !says.isEmpty {
+                #expect(now - last >= OwnPresence.pace)
+                last = now
+            }
+            own.answered(
+                Self.reading("one", renewed: renewal != .none), renewal: renewal,
+                sentAt: Self.moment(now))
+        }
+        #expect(last > 15_000)
+    }
+
+    /// After a time without users and watchers the lease is over: the first user is said with its
+    /// renewal, once.
+    @Test func whoComesToAnIdleGatewayIsSaidOnce() {
+        var own = OwnPresence()
+        let first = own.take(lease: 1000, renews: true, at: Self.moment(0))
+        #expect(first.renewal == .whole)
+        own.answered(
+            Self.reading("one", renewed: true), renewal: .whole, sentAt: Self.moment(0))
+        own.move("u".id, from: nil, to: .present, linger: 0, at: Self.moment(90_000))
+        let next = own.take(lease: 1000, renews: true, at: Self.moment(90_000))
+        #expect(next.renewal == .allSaid && next.says.count == 1)
+    }
+
+    // MARK: - One watcher
+
+    /// Users of conversation `c`, as somebody who takes part in it watches them.
+    private static func scope(
+        _ watching: PresenceWatching, _ members: [String], limit: Int
+    ) -> PresenceWatching.Scope {
+        var rooms = PresenceRooms()
+        rooms.hold("c".id, by: 1)
+        rooms.check("c".id)
+        _ = rooms.take()
+        rooms.answered("c".id, Set((members + ["w"]).map(\.id)), at: moment(0))
+        var scope = watching.scope(of: caller, rooms)
+        scope.cut(to: limit)
+        return scope
+    }
+
+    @Test func aNewcomerPushesNobodyOut() {
+        var watching = PresenceWatching(
+            [PresenceWatch(conversation: "c")], after: 0, at: Self.moment(0))
+        _ = watching.adopt(Self.scope(watching, ["y", "z"], limit: 3))
+        let known = KnownPresence()
+        _ = watching.answer(known)
+        let (begun, ended) = watching.adopt(Self.scope(watching, ["a", "y", "z"], limit: 3))
+        #expect(begun.isEmpty && ended.isEmpty)
+        // With a lower limit some are left out, and nobody is told absent.
+        let (_, out) = watching.adopt(Self.scope(watching, ["y", "z"], limit: 2))
+        #expect(out.count == 1)
+        let told = watching.take(known, interval: 1000, at: Self.moment(5000))
+        #expect(!told.contains { $0.state == .absent })
+    }
+
+    /// A call is answered by what was asked after it began, however often that changes.
+    @Test func aRoomThatChangesAllTheTimeAnswersItsCalls() {
+        var rooms = PresenceRooms()
+        rooms.hold("c".id, by: 1)
+        rooms.check("c".id)
+        #expect(rooms.take() == ["c".id])
+        // A call begins while it is asked: it needs the next answer.
+        let turn = rooms.turn
+        rooms.check("c".id)
+        rooms.changed("c".id)
+        #expect(rooms.take() == [])
+        rooms.answered("c".id, [], at: Self.moment(0))
+        #expect(!rooms.isCurrent("c".id, after: turn))
+        #expect(rooms.take() == ["c".id])
+        rooms.changed("c".id)
+        rooms.answered("c".id, [], at: Self.moment(10))
+        #expect(rooms.isCurrent("c".id, after: turn))
+        // And changes are followed at a pace.
+        rooms.advance(to: Self.moment(500), interval: 1000)
+        #expect(rooms.take() == [])
+        rooms.advance(to: Self.moment(1010), interval: 1000)
+        #expect(rooms.take() == ["c".id])
     }
 }
