@@ -41,7 +41,7 @@ struct KnownPresence {
     /// whom nobody watches.
     func shown(_ user: ID) -> UserPresence? { users[user]?.shown }
 
-    /// The same if nothing is known to have happened since; what is told is this.
+    /// The same if nothing is known to have happened since; watchers are told nothing else.
     func current(_ user: ID) -> UserPresence? {
         guard let known = users[user], !known.isQueued, !known.isAsked else { return nil }
         return known.shown

@@ -245,11 +245,8 @@ final class Presence {
     /// The origin did what this gateway asked for. The feed need not say it here.
     func wrote(_ outcome: Outcome, _ request: Request? = nil) {
         if case .conversation(let view, _) = outcome { rooms.changed(view.record.id.id) }
-        switch request {
-        case .leaveConversation(let conversation), .deleteConversation(let conversation):
-            rooms.changed(conversation.id)
-        default: break
-        }
+        if case .leaveConversation(let conversation) = request { rooms.changed(conversation.id) }
+        if case .deleteConversation(let conversation) = request { rooms.changed(conversation.id) }
     }
 
     private func askRooms() {

@@ -43,8 +43,8 @@ struct PresenceRooms {
         if rooms[conversation]?.holders.isEmpty == true { rooms[conversation] = nil }
     }
 
-    /// Whether it was answered, and asked after that turn: whatever changed since, that is an answer
-    /// to a call which began then.
+    /// Whether it was answered, and asked after that turn: whatever changed since, that is an
+    /// answer to a call which began then.
     func isCurrent(_ conversation: ID, after turn: Int) -> Bool {
         rooms[conversation]?.answered.map { $0 > turn } ?? false
     }

@@ -80,7 +80,7 @@ struct PresenceWatching {
         visible = scope.visible
         unsure = scope.unsure
         pending.formUnion(begun)
-        pending.formUnion(ended.filter { !scope.beyond.contains($0) })
+        pending.formUnion(ended)
         for user in scope.beyond { told[user] = nil }
         pending.subtract(scope.beyond)
         return (begun, ended)
