@@ -399,7 +399,10 @@ final class Presence {
         beatAt = now.adding(options.interval / 10)
         var next = Timestamp(milliseconds: .max)
         for id in due {
-            guard let session = connections[id], let nextAt = watchings[id]?.nextAt else {
+            // A call that is not answered yet says all of it.
+            guard let session = connections[id], watchings[id]?.isAnswered == true,
+                let nextAt = watchings[id]?.nextAt
+            else {
                 due.remove(id)
                 continue
             }
