@@ -19,6 +19,8 @@ final class Presence {
     /// Calls of each connection that wait, in order. The first waits for who takes part, and for
     /// readings.
     private var waiting: [SessionID: [Call]] = [:]
+    /// Calls that are to begin in this moment.
+    private var beginning: [Call] = []
     /// The call of the origin under way.
     private var underWay: (call: PresenceCall, sentAt: Timestamp)?
     /// After a failure, or a reading that no client waits for, the next call waits until then.
@@ -124,9 +126,21 @@ final class Presence {
                 + " watched by a connection (limits.presence)")
     }
 
-    /// The call is the first of its connection.
+    /// The call is the first of its connection. Calls that are answered at once begin the next ones
+    /// in a loop: a connection may have thousands.
     private func begin(_ call: Call) {
-        guard case .watchPresence(let conversations) = call.request else { return }
+        beginning.append(call)
+        guard beginning.count == 1 else { return }
+        while let next = beginning.first {
+            start(next)
+            beginning.removeFirst()
+        }
+    }
+
+    private func start(_ call: Call) {
+        guard case .watchPresence(let conversations) = call.request,
+            waiting[call.session]?.first?.id == call.id
+        else { return }
         replaced[call.session] = watchings.removeValue(forKey: call.session)
         watchings[call.session] = PresenceWatching(conversations, after: rooms.turn, at: now)
         for conversation in conversations {
