@@ -1,5 +1,5 @@
-/// Whom a message mentions.
-package struct Mentioned: Sendable, Hashable {
+/// Whom a message mentions; equal if the ids have the same bytes.
+package struct Mentioned: Sendable, Equatable {
     package var users: [String]
     /// Whether it mentions everybody.
     package var all: Bool
@@ -7,6 +7,10 @@ package struct Mentioned: Sendable, Hashable {
     package init(users: [String] = [], all: Bool = false) {
         self.users = users
         self.all = all
+    }
+
+    package static func == (a: Mentioned, b: Mentioned) -> Bool {
+        a.all == b.all && a.users.elementsEqual(b.users) { $0.isSameID($1) }
     }
 
     package var isEmpty: Bool { users.isEmpty && !all }

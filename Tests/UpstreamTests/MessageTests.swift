@@ -40,6 +40,19 @@ import Wire
         #expect(try read.map { try $0.message().body } == (1...5).map { "hello \($0)" })
     }
 
+    @Test func usersWhoseIDsLookAlikeAreMentionedApart() throws {
+        let (one, two) = ("\u{E9}", "e\u{301}")
+        try origin.conversation("c2", of: ["alice", one, two])
+        let content = MessageContent(id: "m", body: "x", mentions: [one])
+        try origin.perform(
+            .send(conversation: "c2", [NewMessage(author: "alice", content: content)]))
+        try origin.perform(.edit(conversation: "c2", id: "m", MessageEdit(mentions: [two])))
+        let counts = try [one, two].map {
+            try origin.view("c2", user: $0).reader?.unreadMentions
+        }
+        #expect(counts == [0, 1])
+    }
+
     /// Otherwise who sends and deletes, again and again, makes each deletion dearer for all.
     @Test func deletingTheLastMessageWalksOverNoTombstoneTwice() throws {
         let first = try origin.send("stays")

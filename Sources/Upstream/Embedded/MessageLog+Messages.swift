@@ -29,8 +29,9 @@ extension MessageLog {
         for (index, fate) in fates.enumerated() {
             let message = messages[index]
             guard case .new = fate, !message.content.mentioned.isEmpty else { continue }
+            let (users, isToAll) = (message.content.mentions, message.content.mentionAll)
             kept[index] = try message.addressed(
-                try mentionView(of: message.content.mentions, access))
+                try mentionView(of: users, all: isToAll, access))
         }
         var log = access.log
         let new = fates.count { if case .new = $0 { true } else { false } }
@@ -206,16 +207,19 @@ extension MessageLog {
     /// What the rule of an edit that says whom it mentions looks at; nil for another rule.
     private func mentionView(_ rule: MessageRule, _ access: Access) throws -> MentionView? {
         guard case .edit(let edit) = rule, edit.isAddressed else { return nil }
-        return try mentionView(of: edit.mentions ?? [], access)
+        return try mentionView(of: edit.mentions ?? [], all: edit.mentionAll == true, access)
     }
 
-    private func mentionView(of users: [String], _ access: Access) throws -> MentionView {
+    /// - Parameter isToAll: whether the rule may ask who may mention everybody.
+    private func mentionView(
+        of users: [String], all isToAll: Bool, _ access: Access
+    ) throws -> MentionView {
         let cid = access.log.cid
         var present: Set<ID> = []
         for user in users {
             if try rows.members.member(cid, user)?.isMember == true { present.insert(user.id) }
         }
-        let admins = try rows.members.admins(cid)
+        let admins = isToAll ? try rows.members.admins(cid) : []
         return MentionView(
             isAdmin: access.user.map { user in admins.contains { $0.isSameID(user) } } ?? true,
             hasAdmins: !admins.isEmpty, present: present)
