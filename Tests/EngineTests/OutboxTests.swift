@@ -95,6 +95,26 @@ import Wire
         #expect(Self.names(of: outbox) == ["typing", "messages c1", "read", "read"])
     }
 
+    /// They name what changed, each something else.
+    @Test func unreadTotalsAreNotShed() {
+        let unread = Self.other(.unread, "unread", of: "")
+        var outbox = Self.outbox(unread, Self.other(.typing, "typing"))
+        #expect(outbox.holdsUnread)
+        outbox.append(.event(unread))
+        #expect(outbox.shed(to: 1, at: Self.now) == 0)
+        #expect(Self.names(of: outbox) == ["unread", "unread"])
+        _ = outbox.take(1) { _ in }
+        #expect(outbox.holdsUnread)
+        _ = outbox.take(1) { _ in }
+        #expect(!outbox.holdsUnread && outbox.isEmpty)
+        outbox.append(.event(unread))
+        _ = outbox.takeSole { _ in }
+        #expect(!outbox.holdsUnread && outbox.isEmpty)
+        outbox.append(.event(unread))
+        _ = outbox.discard()
+        #expect(!outbox.holdsUnread)
+    }
+
     @Test func typingGoesFirst() {
         var outbox = Self.outbox(
             Self.messages([[1, 1]], prev: 1), Self.other(.typing, "typing"),

@@ -21,6 +21,7 @@ package final class Broadcast {
         /// `head`: the newest change it reports; nil for a deleted conversation.
         case conversations(head: Head?)
         case upstream
+        /// Not shed, since the next waits until it was taken.
         case unread
         case ping
     }
@@ -94,6 +95,8 @@ extension Broadcast.Kind {
     fileprivate var deltas: Int {
         if case .stream(_, _, _, let deltas, _, _, _) = self { deltas } else { 0 }
     }
+
+    var isUnread: Bool { if case .unread = self { true } else { false } }
 
     fileprivate var isAboutList: Bool {
         if case .conversations = self { true } else { false }

@@ -47,6 +47,8 @@ package struct Outbox {
     package var bytesInFlight = 0
     /// Deltas queued here, for the accounting.
     package private(set) var deltas = 0
+    /// The unread totals queued here, which name what changed: none of them may be dropped.
+    private var unread = 0
 
     package init() {}
 
@@ -74,17 +76,16 @@ package struct Outbox {
         items[start...].compactMap { if case .event(let event) = $0 { event } else { nil } }
     }
 
-    /// Whether unread totals are queued, which name what changed: none of them may be dropped.
-    var holdsUnread: Bool {
-        items[start...].contains {
-            if case .event(let event) = $0, case .unread = event.kind { true } else { false }
-        }
-    }
+    /// Whether unread totals are queued.
+    var holdsUnread: Bool { unread > 0 }
 
     mutating func append(_ item: Item) {
         items.append(item)
         bytes += Self.size(of: item)
-        if case .event(let event) = item { deltas += event.deltas }
+        if case .event(let event) = item {
+            deltas += event.deltas
+            if event.kind.isUnread { unread += 1 }
+        }
     }
 
     private static func size(of item: Item) -> Int {
@@ -112,6 +113,7 @@ package struct Outbox {
                 write(event.frame)
                 taken += event.size
                 deltasTaken += event.deltas
+                if event.kind.isUnread { unread -= 1 }
                 event.accounting?.deltas.written += event.deltas
             case .span(let span):
                 for frame in span.frames() {
@@ -139,6 +141,7 @@ package struct Outbox {
         items.removeLast()
         bytes = 0
         deltas = 0
+        unread = 0
         event.accounting?.deltas.written += event.deltas
         write(event.frame)
         return event.deltas
@@ -181,7 +184,7 @@ extension Outbox {
     }
 
     /// Drops typing, and between two barriers all but the latest of each `read`, `conversations`,
-    /// `upstream`, `unread` and `ping`.
+    /// `upstream` and `ping`.
     private mutating func keepLatest() {
         var seen: Set<ID> = []
         var kept: [Item] = []
@@ -207,13 +210,12 @@ extension Outbox {
     /// Whether to keep the event; called from the newest to the oldest.
     private static func isLatest(_ event: Broadcast, _ seen: inout Set<ID>) -> Bool {
         switch event.kind {
-        case .stream, .presence: true
+        case .stream, .presence, .unread: true
         case .typing: false
         case .read(let user):
             seen.insert("r\(user.utf8.count):\(user)\(event.conversation.text)".id).inserted
         case .conversations: seen.insert("c\(event.conversation.text)".id).inserted
         case .upstream: seen.insert("u".id).inserted
-        case .unread: seen.insert("n".id).inserted
         case .ping: seen.insert("p".id).inserted
         }
     }
