@@ -84,6 +84,37 @@ import Wire
         try world.settle()
     }
 
+    /// One edit in a conversation leaves the list of nobody unknown for long.
+    @Test func anEditOfAMentionLeavesTheListKnown() throws {
+        let world = try Self.watcher()
+        func edit(_ id: String, _ edit: MessageEdit) throws {
+            try world.write(.edit(conversation: "c1", id: id, edit), by: "ben")
+        }
+        func mention(_ id: String) throws {
+            let content = MessageContent(id: id, body: "text", mentions: ["ann"])
+            let message = NewMessage(author: "ben", content: content)
+            try world.write(.send(conversation: "c1", [message]))
+        }
+        func mentions(_ list: List) -> Int? {
+            list.views.first { $0["id"]?.string == "c1" }?["unreadMentions"]?.int
+        }
+        try mention("m")
+        // Followed from the change on: nothing is unknown.
+        try edit("m", MessageEdit(body: "typo"))
+        try Self.away(world)
+        let known = try #require(List(try world.fetchConversations(0)))
+        #expect(known.isOpen && mentions(known) == 1)
+        try Self.comeBack(world)
+        // Counted by the origin: it is asked.
+        try edit("m", MessageEdit(mentions: []))
+        try world.pass(12)
+        try Self.away(world)
+        let asked = try #require(List(try world.fetchConversations(0)))
+        #expect(asked.isOpen && mentions(asked) == 0)
+        try Self.comeBack(world)
+        try world.settle()
+    }
+
     @Test func pagesGoOnBetweenOriginAndGateway() throws {
         let world = try Self.watcher(["c1", "c2", "c3", "c4", "c5"])
         let first = try #require(List(try world.fetchConversations(0, limit: 2)))

@@ -38,6 +38,8 @@ final class Rig {
     /// The store answers when it is let: `answerReads`.
     var isHoldingReads = false
     fileprivate var reads: [CacheRead] = []
+    /// What the store was asked.
+    var queries: [Query] = []
     /// Whom each read that was answered has flushed.
     fileprivate(set) var flushes: [[SessionID]] = []
     private var last: SessionID = 0
@@ -178,7 +180,8 @@ final class Rig {
     }
 
     fileprivate func look(_ query: Query) -> Result<Answer, RequestError> {
-        origin.archive.answer(query, atCommit: origin.commit, told: origin.commit)
+        queries.append(query)
+        return origin.archive.answer(query, atCommit: origin.commit, told: origin.commit)
     }
 
     /// Answers the reads that were held, as of now.

@@ -172,6 +172,9 @@ final class ListDesk {
     /// One conversation.
     /// - Parameter isOpen: whether the origin did not answer; here and below.
     private func conclude(_ call: Call, _ view: ConversationView, isOpen: Bool = false) {
+        if let session = connections[call.session] {
+            totals.showed(view, isOpen: isOpen || call.reach.isShort, session)
+        }
         connections.reply(call, people: view.record.participantCount) {
             $0.beginObject()
             $0.reset(call.reach.isRefuted)

@@ -26,7 +26,7 @@ final class Lists {
     /// beyond it are not answered while the origin is away.
     static let placeLimit = 500_000
     /// Up to this many unknown conversations are asked for one by one.
-    private static let fewUnknown = 8
+    static let fewUnknown = 8
     /// Milliseconds between two checks of a list: while something is unknown, and otherwise.
     private static let soon: Int64 = 1000
     private static let late: Int64 = 60_000
@@ -248,9 +248,7 @@ final class Lists {
         _ subject: FetchQueue.Subject, of user: ID, _ generation: Int,
         _ result: Result<HistoryAnswer, RequestError>
     ) {
-        guard case .success(.conversation(let view)) = result, subject.isCurrent,
-            subject.stream.replica?.generation == generation
-        else { return }
+        guard let view = subject.view(in: result, generation) else { return }
         if view.reader == nil { doubt(user) } else { learn(view, of: user) }
     }
 
@@ -322,6 +320,9 @@ final class Lists {
         if !stream.reading.readership.mark(user, upTo: seq) { look(at: user, in: Self.soon) }
     }
 
+    /// How these users read is unknown from now on.
+    func lost(_ users: [ID]) { for user in users { look(at: user, in: Self.soon) } }
+
     /// Checks the lists that are due, and asks for what is unknown.
     /// - Returns: the users whose lists must be read again, also after a failed read.
     func lookInTime() -> [ID] {
@@ -363,7 +364,7 @@ final class Lists {
             // The time of last activity is only in the list.
             follower.looks.futile == 0 || !unknown.contains(where: isMissingActivity)
         {
-            for id in unknown.inOrder { ask(id, follower) }
+            for id in unknown.inOrder { ask(id, follower.user) }
             return false
         }
         return true
@@ -374,12 +375,25 @@ final class Lists {
         return stream.reading.readership.activity(at: state.position) == nil
     }
 
-    private func ask(_ conversation: ID, _ follower: ListFollower) {
+    /// Asks the origin how a user reads one conversation.
+    func ask(_ conversation: ID, _ user: String) {
         guard let stream = streams[conversation] else { return }
-        stream.reading.readership.expect(follower.user.id, at: stream.state?.position)
+        stream.reading.readership.expect(user.id, at: stream.state?.position)
         sync.fetcher.ask(
-            .reader(follower.user.id, FetchQueue.Subject(stream)),
-            .conversation(stream.id, reader: follower.user), 1)
+            .reader(user.id, FetchQueue.Subject(stream)),
+            .conversation(stream.id, reader: user), 1)
+    }
+}
+
+extension FetchQueue.Subject {
+    /// The conversation in the answer of the origin; nil if the feed may not cover what follows.
+    func view(
+        in result: Result<HistoryAnswer, RequestError>, _ generation: Int
+    ) -> ConversationView? {
+        guard case .success(.conversation(let view)) = result, isCurrent,
+            stream.replica?.generation == generation
+        else { return nil }
+        return view
     }
 }
 

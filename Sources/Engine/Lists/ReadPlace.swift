@@ -16,6 +16,9 @@ struct LogChange {
     /// The log's mark as of this change; nil if unknown, or if the log is in the cache itself.
     var mark: String?
 
+    /// Whether no number of mentions depends on it, if the message is not new.
+    var keepsMentions: Bool { !isDeleted && mentions.isSame }
+
     /// What a change of a message says of whom it mentions.
     enum Mentions {
         /// Nothing: they are what they were.
@@ -28,16 +31,23 @@ struct LogChange {
         /// - Parameters:
         ///   - message: the value, or a newer one.
         ///   - rev: of the change.
-        init(_ message: EncodedMessage, at rev: Int) {
+        ///   - before: the value before the change; nil if there was none, or it is unknown.
+        init(_ message: EncodedMessage, at rev: Int, after before: EncodedMessage?) {
             let content = message.contentRev ?? message.rev
-            if content == rev {
-                self = (try? message.mentioned()).map { .these($0) } ?? .unknown
+            if content < rev {
+                self = .same
+            } else if content == rev, let mentioned = try? message.mentioned() {
+                let isSame = before.map { (try? $0.mentioned()) == mentioned } ?? false
+                self = isSame ? .same : .these(mentioned)
             } else {
-                self = content < rev ? .same : .unknown
+                self = .unknown
             }
         }
 
-        /// Whether a new message mentions the user; nil if that is unknown.
+        var isSame: Bool { if case .same = self { true } else { false } }
+
+        /// Whether the message mentions the user, if it is new or has others than before; nil if
+        /// that is unknown.
         func includes(_ user: String) -> Bool? {
             switch self {
             case .same: false
@@ -57,10 +67,16 @@ struct ReadPlace {
     private let floor: Int
     private(set) var lastRead: Int
     private(set) var unread: Int
-    /// Those of the unread messages that mention the user; what was known last, unless
-    /// `knowsMentions`.
-    private(set) var mentions: Int
+    /// Up to here mentions were counted, but by no change; a mention below where the user joined
+    /// does not count, and no change says where that is.
+    private var counted: Int
+    /// The mentions among these unread messages; what was known last, unless `knowsMentions`.
+    private var counts: Int
     private(set) var knowsMentions = true
+    /// The unread messages above that mention the user.
+    private var mentioning: [Int] = []
+    /// The most that are kept one by one.
+    private static let limit = 64
 
     /// As counted by the origin.
     init(_ head: Head, _ reader: ReaderState) {
@@ -70,8 +86,12 @@ struct ReadPlace {
         floor = head.floor
         lastRead = reader.lastReadSeq
         unread = reader.unreadCount
-        mentions = reader.unreadMentions
+        counted = head.seq
+        counts = reader.unreadMentions
     }
+
+    /// Those of the unread messages that mention the user; a guess, unless `knowsMentions`.
+    private var mentions: Int { min(counts + mentioning.count, unread) }
 
     var state: ReaderState {
         ReaderState(lastReadSeq: lastRead, unreadCount: unread, unreadMentions: mentions)
@@ -84,10 +104,39 @@ struct ReadPlace {
     func mayCountTrimmed(below floor: Int) -> Bool { floor > start + 1 }
 
     /// Nothing is unread.
-    private mutating func clear() { (unread, mentions, knowsMentions) = (0, 0, true) }
+    private mutating func clear() {
+        (unread, counts, knowsMentions) = (0, 0, true)
+        mentioning = []
+    }
+
+    /// From now on the mentions known one by one are a number.
+    private mutating func fold() {
+        counts += mentioning.count
+        mentioning = []
+        counted = seq
+    }
+
+    /// An unread message mentions the user, or does not.
+    /// - Parameter isMention: nil if that is unknown.
+    private mutating func note(_ isMention: Bool?, at place: Int) {
+        guard let isMention else {
+            fold()
+            knowsMentions = false
+            return
+        }
+        guard place > counted else {
+            // Whether it is among those that were counted, nobody knows.
+            if isMention || counts > 0 { knowsMentions = false }
+            return
+        }
+        mentioning.removeAll { $0 == place }
+        if isMention { mentioning.append(place) }
+        if mentioning.count > Self.limit { fold() }
+    }
 
     /// Applies the changes that continue it. Whom a message mentioned before it was edited or
-    /// deleted no change says: where that counts, the number of mentions is unknown from then on.
+    /// deleted no change says: of a message that was counted with others, the number of mentions
+    /// may be unknown from then on.
     /// - Parameter changes: ascending by rev, or in the feed's order.
     /// - Returns: false if a change does not continue the known ones.
     mutating func take(_ changes: [LogChange], by user: String) -> Bool {
@@ -104,22 +153,17 @@ struct ReadPlace {
                     clear()
                 } else if change.seq > start {
                     unread += 1
-                    switch change.mentions.includes(user) {
-                    case true?: mentions += 1
-                    case false?: break
-                    case nil: knowsMentions = false
-                    }
+                    note(change.mentions.includes(user), at: change.seq)
                 }
             } else if change.seq > seq {
                 return false
-            } else if change.isDeleted, !isOwn, change.seq > start {
+            } else if isOwn || change.seq <= start {
+                continue
+            } else if change.isDeleted {
                 unread = max(0, unread - 1)
-                if mentions > 0 { knowsMentions = false }
-            } else if !isOwn, change.seq > start {
-                if case .same = change.mentions { continue }
-                if mentions > 0 || change.mentions.includes(user) != false {
-                    knowsMentions = false
-                }
+                if unread == 0 { clear() } else { note(false, at: change.seq) }
+            } else if !change.mentions.isSame {
+                note(change.mentions.includes(user), at: change.seq)
             }
         }
         return true
@@ -132,13 +176,20 @@ struct ReadPlace {
         var isExact = true
         if read == seq {
             clear()
-        } else if read < seq, unread == seq - start {
-            // None of them is deleted.
-            unread = seq - max(read, start)
-        } else if read > seq || unread > 0 {
-            isExact = false
+        } else {
+            if read < seq, unread == seq - start {
+                // None of them is deleted.
+                unread = seq - max(read, start)
+            } else if read > seq || unread > 0 {
+                isExact = false
+            }
+            mentioning.removeAll { $0 <= read }
+            if read >= counted {
+                (counts, knowsMentions) = (0, true)
+            } else if counts > 0 {
+                knowsMentions = false
+            }
         }
-        if read != seq, mentions > 0 { knowsMentions = false }
         lastRead = max(lastRead, read)
         return isExact && knowsMentions
     }

@@ -31,9 +31,13 @@ struct ReadingLog {
     }
 
     /// Whether a connection may have something to be told.
-    func mayOwe(_ told: ToldReading) -> Bool { newest > told.through }
+    func mayOwe(_ told: ToldReading) -> Bool {
+        newest > told.through || !told.answered.isEmpty
+    }
 
-    /// Takes what has changed since it was called last. What is unread is told first.
+    /// Takes what has changed since it was called last. What changes all the time takes turns: what
+    /// got its number last, and may not have been told, comes first. Of what is new, what is unread
+    /// comes first.
     mutating func publish(_ state: (ID) -> ReaderState?) {
         guard !changed.isEmpty else { return }
         var news: [(conversation: ID, state: ReaderState)] = []
@@ -44,10 +48,11 @@ struct ReadingLog {
             news.append((conversation, state))
         }
         changed.removeAll()
-        news.sort {
-            ($0.state.unreadCount > 0 ? 1 : 0, $0.conversation.text)
-                < ($1.state.unreadCount > 0 ? 1 : 0, $1.conversation.text)
+        func rank(_ conversation: ID, _ state: ReaderState) -> (Int, Int, String) {
+            let number = said[conversation]?.number ?? 0
+            return (-number, state.unreadCount > 0 ? 0 : 1, conversation.text)
         }
+        news.sort { rank($0.conversation, $0.state) < rank($1.conversation, $1.state) }
         for (conversation, state) in news {
             newest += 1
             said[conversation] = Said(state: state, number: newest)
@@ -64,26 +69,40 @@ struct ReadingLog {
         var told: ToldReading
         /// Whether there is nothing more.
         var isAll = true
+
+        /// - Returns: false if the event has no room left.
+        fileprivate mutating func add(_ conversation: ID, _ state: ReaderState) -> Bool {
+            guard readers.count < ReadingLog.limit else {
+                isAll = false
+                return false
+            }
+            readers.append((conversation, state))
+            told.answered[conversation] = nil
+            return true
+        }
     }
 
-    /// What to tell a connection now, newest first.
-    func news(for told: ToldReading) -> News {
+    /// What to tell a connection now: what changed first comes first.
+    /// - Parameter isSettled: whether no answer may know more. Then what answers showed otherwise
+    ///   is told too.
+    func news(for told: ToldReading, isSettled: Bool) -> News {
         var news = News(told: told)
-        for (number, conversation) in order.reversed() {
-            guard number > told.through else { break }
-            guard let said = said[conversation], said.number == number,
-                !told.above.contains(number), told.answered[conversation] != said.state
-            else { continue }
-            guard news.readers.count < Self.limit else {
-                news.isAll = false
-                return news
+        let first = order.lastIndex { $0.number <= told.through }.map { $0 + 1 } ?? 0
+        for (number, conversation) in order[first...] {
+            if let said = said[conversation], said.number == number,
+                told.answered[conversation] != said.state
+            {
+                guard news.add(conversation, said.state) else { return news }
             }
-            news.readers.append((conversation, said.state))
-            news.told.above.insert(number)
-            news.told.answered[conversation] = nil
+            news.told.through = number
         }
-        news.told.through = newest
-        news.told.above = []
+        guard isSettled else { return news }
+        for (conversation, shown) in news.told.answered.sorted(by: { $0.key.text < $1.key.text }) {
+            if let state = said[conversation]?.state, state != shown {
+                guard news.add(conversation, state) else { return news }
+            }
+        }
+        news.told.answered = [:]
         return news
     }
 }
@@ -92,8 +111,6 @@ struct ReadingLog {
 struct ToldReading {
     /// Everything up to this number.
     var through = 0
-    /// What it was told above it.
-    var above: Set<Int> = []
-    /// What answers about the list showed since it was told everything last.
+    /// What answers showed, until that is settled.
     var answered: [ID: ReaderState] = [:]
 }

@@ -53,15 +53,46 @@ final class UnreadTotals {
     /// outdated, and nobody knows which.
     /// - Parameters:
     ///   - views: the conversations that the answer shows.
-    ///   - isOpen: whether the answer said itself that it may be outdated.
+    ///   - isOpen: whether the answer said itself that it may be outdated; also below.
     func told(
         _ total: UnreadTotal, _ views: [ConversationView], isOpen: Bool, _ session: Session
     ) {
-        for view in views { session.list.toldReading.answered[view.record.id.id] = view.reader }
         session.list.toldUnread = UnreadTold(total: total, isOpen: isOpen)
-        guard !isOpen, let user = session.user?.id, let count = counts[user] else { return }
-        if count.isKnown, count.total != total { count.doubt() }
+        if !isOpen, let user = session.user?.id, let count = counts[user] {
+            if count.isKnown, count.total != total { count.doubt() }
+            touch(user)
+        }
+        for view in views { showed(view, isOpen: isOpen, session) }
+    }
+
+    /// An answer shows the session a conversation.
+    func showed(_ view: ConversationView, isOpen: Bool, _ session: Session) {
+        guard let reader = view.reader else { return }
+        showed(view.record.id.id, reader, isOpen: isOpen, session)
+    }
+
+    private func showed(
+        _ conversation: ID, _ reader: ReaderState, isOpen: Bool, _ session: Session
+    ) {
+        guard session.list.asksUnread, let user = session.user?.id else { return }
+        session.list.toldReading.answered[conversation] = reader
+        guard !isOpen, let count = counts[user] else { return }
+        count.compare(conversation, reader)
         touch(user)
+    }
+
+    /// A write of the session was done, and its answer may show a conversation.
+    func wrote(_ outcome: Outcome, _ request: Request, _ session: Session) {
+        guard session.list.asksUnread else { return }
+        if case .conversation(let view, _) = outcome {
+            showed(view, isOpen: false, session)
+        } else if case .read(let reader) = outcome, let conversation = request.written?.id,
+            let user = session.user?.id
+        {
+            // The feed may say so later.
+            mark(conversation, user, upTo: reader.lastReadSeq)
+            showed(conversation, reader, isOpen: false, session)
+        }
     }
 
     // MARK: - Changes
@@ -72,13 +103,16 @@ final class UnreadTotals {
     ///   - mark: of a log that lives elsewhere, as of the change; nil if unknown.
     func note(_ message: EncodedMessage?, rev: Int, mark: String?, _ stream: Stream) {
         guard !counts.isEmpty || stream.reading.readership.isFollowed else { return }
+        let mentions = message.map {
+            LogChange.Mentions($0, at: rev, after: stream.recent.message(at: $0.seq, before: rev))
+        }
         let change = LogChange(
             rev: rev, seq: message?.seq ?? 0, author: message?.author ?? "",
             isDeleted: message.map { $0.isDeleted && $0.rev <= rev } ?? false,
-            mentions: message.map { LogChange.Mentions($0, at: rev) } ?? .same,
+            mentions: mentions ?? .same,
             createdAt: message?.createdAt.milliseconds ?? 0,
             mark: mark)
-        stream.reading.readership.note(change)
+        lists.lost(stream.reading.readership.note(change))
         guard !counts.isEmpty else { return }
         // A count that misses a change asks the origin.
         if stream.reading.unreadChanges.count >= 1000 { stream.reading.unreadChanges = [] }
@@ -150,19 +184,41 @@ final class UnreadTotals {
     /// The list was read.
     func adopt(_ list: ListedHeads, of user: ID, _ reading: Int) {
         counts[user]?.adopt(list, reading, at: now) { id, head in
-            guard let stream = streams[id] else { return isElsewhere }
-            if let replica = stream.replica {
-                // A read before the conversation's feed began may miss changes.
-                guard replica.generation != nil, stream.reading.followedSince < reading else {
-                    return true
-                }
+            // A read before the conversation's feed began may miss changes.
+            if let stream = streams[id], stream.replica != nil,
+                stream.reading.followedSince >= reading
+            {
+                return true
             }
-            guard let state = stream.state else { return false }
-            guard state.position.epoch == head.epoch else { return true }
-            return state.position.rev > head.rev
-                && !stream.reading.unreadChanges.contains { $0.rev == head.rev + 1 }
+            return isBehind(id, head)
         }
         touch(user)
+    }
+
+    /// Whether the feed may have brought more than this head of an answer, or may not cover what
+    /// follows it.
+    private func isBehind(_ id: ID, _ head: Head) -> Bool {
+        guard let stream = streams[id] else { return isElsewhere }
+        if let replica = stream.replica, replica.generation == nil { return true }
+        guard let state = stream.state else { return false }
+        guard state.position.epoch == head.epoch else { return true }
+        return state.position.rev > head.rev
+            && !stream.reading.unreadChanges.contains { $0.rev == head.rev + 1 }
+    }
+
+    /// The conversation was read; nil: it could not be, or what follows may not be known.
+    func adopt(_ conversation: ID, _ view: ConversationView?, of user: ID) {
+        guard let count = counts[user] else { return }
+        count.adopt(conversation, view, isBehind: isBehind)
+        touch(user)
+    }
+
+    /// The store answered about a conversation.
+    func answered(_ user: ID, _ conversation: ID, _ result: Result<Answer, RequestError>) {
+        guard case .success(.view(let view)) = result else {
+            return adopt(conversation, nil, of: user)
+        }
+        adopt(conversation, view, of: user)
     }
 
     /// The store answered.
@@ -181,6 +237,32 @@ final class UnreadTotals {
         sync.store.read(.listed(user: count.user), for: .unread(user, reading: reading))
     }
 
+    /// Asks the origin about what may be wrong, once it may be asked again.
+    private func settle(_ user: ID, _ count: UnreadCount) {
+        guard count.reading == nil else { return }
+        let isReady = count.unsure.allSatisfy { !isElsewhere || isFollowed($0) }
+        guard !count.needsList, isReady else {
+            if mayRead(user, count) { read(user, count) }
+            return
+        }
+        guard now >= count.readAfter, !isElsewhere || sync.isLinked, !count.unsure.isEmpty else {
+            return
+        }
+        for conversation in count.beganAsking(at: now) {
+            if isElsewhere {
+                lists.ask(conversation, count.user)
+            } else {
+                sync.store.read(
+                    .view(conversation: conversation.text, user: count.user),
+                    for: .unreadIn(conversation, of: user))
+            }
+        }
+    }
+
+    private func isFollowed(_ conversation: ID) -> Bool {
+        streams[conversation]?.replica?.generation != nil
+    }
+
     /// Whether everything after an answer of the origin would be followed.
     private func mayRead(_ user: ID, _ count: UnreadCount) -> Bool {
         guard now >= count.readAfter else { return false }
@@ -189,7 +271,7 @@ final class UnreadTotals {
             return false
         }
         return now >= count.readAfter.adding(UnreadCount.interval)
-            || follower.conversations.allSatisfy { streams[$0]?.replica?.generation != nil }
+            || follower.conversations.allSatisfy(isFollowed)
     }
 
     // MARK: - Events
@@ -240,8 +322,8 @@ final class UnreadTotals {
             if isElsewhere { lists.follow(count.user) }
             // A new list is read when its feed begins.
             if !isNew { read(user, count) }
-        } else if count.isStale, count.reading == nil, mayRead(user, count) {
-            read(user, count)
+        } else if count.isStale {
+            settle(user, count)
         }
         guard count.isKnown else { return false }
         count.publish()
@@ -268,26 +350,22 @@ final class UnreadTotals {
         for session in connections.registry.of(user) where session.list.asksUnread {
             let before = session.list.toldReading
             let isNewTotal = session.list.toldUnread != told
-            guard isNewTotal || count.readings.mayOwe(before) else {
-                if !count.isStale { session.list.toldReading.answered = [:] }
-                continue
-            }
+            guard isNewTotal || count.readings.mayOwe(before) else { continue }
             // A pending answer must not be older than an event before it, and no event that names
             // conversations is dropped for a later one.
             guard !session.list.isBeingRead, !session.lane.outbox.holdsUnread else {
                 isAll = false
                 continue
             }
-            let isPlain = before.above.isEmpty && before.answered.isEmpty
+            let isPlain = before.answered.isEmpty
             let news: News
             if isPlain, let shared, shared.through == before.through {
                 news = shared.news
             } else {
-                news = News(told, count.readings.news(for: before))
+                news = News(told, count.readings.news(for: before, isSettled: !told.isOpen))
                 if isPlain { shared = (before.through, news) }
             }
             session.list.toldReading = news.told
-            if !count.isStale, news.isAll { session.list.toldReading.answered = [:] }
             if !news.isAll { isAll = false }
             guard news.namesAny || isNewTotal else { continue }
             session.list.toldUnread = told

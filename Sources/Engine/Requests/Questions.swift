@@ -32,6 +32,8 @@ final class Questions {
         case proof(FetchQueue.Subject, HeadProof)
         /// A user's unread counts.
         case unread(ID, reading: Int)
+        /// A user's unread count of one conversation.
+        case unreadIn(ID, of: ID)
         case fetch(FetchQueue.Question)
         /// Who takes part in a conversation of which users are watched.
         case room(ID)

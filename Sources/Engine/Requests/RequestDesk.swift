@@ -236,7 +236,7 @@ extension Questions.Purpose {
             call.takesCached = true
             return call
         case .load, .refresh, .reach, .write, .asked, .store, .reload, .place, .proof, .unread,
-            .fetch, .room, .presence:
+            .unreadIn, .fetch, .room, .presence:
             return nil
         }
     }

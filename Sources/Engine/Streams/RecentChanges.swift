@@ -131,6 +131,13 @@ package struct RecentChanges {
         self.head(at: head.rev).map { $0.epoch == head.epoch && $0.mark == head.mark }
     }
 
+    /// The value that a message had before a change; nil if it was new then, or is not kept here.
+    /// - Complexity: O(changes) where the message is not new.
+    func message(at seq: Int, before rev: Int) -> EncodedMessage? {
+        guard let base, let head = head(at: rev - 1), seq <= head.seq else { return nil }
+        return changes.prefix(rev - 1 - base.rev).last { $0.message?.seq == seq }?.message
+    }
+
     /// The log's head at a rev, if it is kept here.
     func head(at rev: Int) -> Head? {
         guard let base, rev >= base.rev, rev - base.rev <= changes.count else { return nil }

@@ -46,6 +46,8 @@ struct Readership {
     private var active: (rev: Int, moment: Int64, proof: Proof?)?
     /// The newest change that any answer of the origin has shown.
     private var shown = 0
+    /// No message above this is in any place.
+    private var newest = 0
     /// The participants, if a request asked for them.
     var roster = Roster()
 
@@ -57,20 +59,34 @@ struct Readership {
     // MARK: - The feed
 
     /// The feed brought a change.
-    mutating func note(_ change: LogChange) {
+    /// - Returns: the users whose number of unread mentions is unknown from then on.
+    @discardableResult
+    mutating func note(_ change: LogChange) -> [ID] {
         // Sending moves the author's marker; who edits or deletes an own message has read it
         // already.
         if change.seq > 0 { roster.mark(change.author.id, upTo: change.seq) }
-        guard !readers.isEmpty else { return }
+        guard !readers.isEmpty else { return [] }
         // Mostly the newest. A change that fills a hole comes late.
         var at = changes.count
         while at > 0, changes[at - 1].rev > change.rev { at -= 1 }
-        guard at == 0 || changes[at - 1].rev < change.rev else { return }
+        guard at == 0 || changes[at - 1].rev < change.rev else { return [] }
         changes.insert(change, at: at)
-        guard changes.count > Self.limit else { return }
-        for user in readers.keys { follow(user) }
+        let isOfOldMessage = change.seq > 0 && change.seq <= newest
+        newest = max(newest, change.seq)
+        let lost = isOfOldMessage && !change.keepsMentions ? followAll() : []
+        guard changes.count > Self.limit else { return lost }
         followActivity()
-        changes.removeFirst(Self.limit / 2)
+        defer { changes.removeFirst(Self.limit / 2) }
+        return lost + followAll()
+    }
+
+    /// - Returns: the users whose number of unread mentions is unknown from then on.
+    private mutating func followAll() -> [ID] {
+        readers.keys.filter { user in
+            let isKnown = readers[user]?.place?.knowsMentions == true
+            follow(user)
+            return isKnown && readers[user]?.place?.knowsMentions == false
+        }
     }
 
     /// The feed reports that the user has read up to here.
@@ -155,6 +171,7 @@ struct Readership {
             guard place.take(changes, by: user.text), place.rev >= position.rev else { return }
         }
         guard place.mark(upTo: reader.marked) else { return }
+        newest = max(newest, place.seq)
         readers[user]?.place = place
         readers[user]?.proof = waits
     }

@@ -135,6 +135,7 @@ final class Coordinator {
         case .place(let call, let id, let field): desk.placed(call, id, field, result)
         case .proof(let subject, let claim): sync.proofs.confirmed(subject, claim, result)
         case .unread(let user, let reading): totals.answered(user, reading, result)
+        case .unreadIn(let conversation, let user): totals.answered(user, conversation, result)
         case .write, .asked, .store, .fetch, .room, .presence, nil: break
         }
         takeSteps()
@@ -146,6 +147,9 @@ final class Coordinator {
         if case .write(let call) = sync.questions.close(token) {
             if case .success(let outcome) = result, let user = connections[call.session]?.user {
                 lists.wrote(outcome, call.request, by: user.id)
+            }
+            if case .success(let outcome) = result, let session = connections[call.session] {
+                totals.wrote(outcome, call.request, session)
             }
             desk.performed(call, result)
             if case .success(let outcome) = result { presence.wrote(outcome, call.request) }
@@ -167,7 +171,10 @@ final class Coordinator {
         case .moment(let call, let moment): desk.located(call, moment, result)
         case .call(let call): listDesk.answered(call, generation, result)
         case .list(let user, let reading): announcer.read(user, reading, generation, result)
-        case .reader(let user, let subject): lists.took(subject, of: user, generation, result)
+        case .reader(let user, let subject):
+            lists.took(subject, of: user, generation, result)
+            totals.adopt(
+                subject.stream.id.id, subject.view(in: result, generation), of: user)
         }
         takeSteps()
     }

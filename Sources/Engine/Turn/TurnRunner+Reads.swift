@@ -19,6 +19,7 @@ extension TurnRunner {
     func payer(of read: Turn.Read) -> (Payer, cost: Int) {
         let purpose = engine.questions[read.token]
         if case .unread(let user, _) = purpose { return (Payer(user: user), 1) }
+        if case .unreadIn(_, let user) = purpose { return (Payer(user: user), 1) }
         guard let call = purpose?.asking(in: engine.streams),
             let session = engine.connections[call.session], let user = session.user
         else { return (.gateway, 1) }
@@ -37,7 +38,7 @@ extension Questions.Purpose {
             streams[conversation.id]?.waits.calls.first
         case .reload(let stream, _): stream.waits.calls.first
         case .proof(let subject, _): subject.stream.waits.calls.first
-        case .write, .asked, .store, .fetch, .unread, .room, .presence: nil
+        case .write, .asked, .store, .fetch, .unread, .unreadIn, .room, .presence: nil
         }
     }
 }
