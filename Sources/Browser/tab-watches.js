@@ -74,7 +74,7 @@ export class TabWatches {
     if (this.#isAsking || !this.#connection.isLive) return;
     const turn = this.#turns.shift();
     if (turn === undefined) return;
-    // Whoever asks for what they have is answered with the next.
+    // All tabs that ask for what they have already are answered with one call.
     const renewals = this.#isRenewal(turn) ? this.#turns.filter((of) => this.#isRenewal(of)) : [];
     this.#turns = this.#turns.filter((of) => !renewals.includes(of));
     const all = new Map(this.#held);

@@ -258,8 +258,8 @@ enum Schema {
 
     /// Reactions, mentions, and who is there. `content_rev` is NULL where nobody ever reacted; a
     /// tombstone has it as long as reactions to it are to be purged. `address` is NULL where no
-    /// field of it is set: what is under the names of those fields was stored by an earlier version.
-    /// `joined_seq` is 0 where an earlier version let the user join.
+    /// field of it is set: what is under the names of those fields was stored by an earlier
+    /// version. `joined_seq` is 0 where an earlier version let the user join.
     private static let tenth = """
         ALTER TABLE message ADD COLUMN content_rev INTEGER;
         ALTER TABLE message ADD COLUMN address INTEGER;

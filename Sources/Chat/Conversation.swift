@@ -5,11 +5,8 @@ import JSON
 ///
 /// A plain value with three parts that age separately. The *record* (title, participants, admins,
 /// metadata) has the number `rev`; the *activity* (`lastMessage`) is as of `head`; the *reader's
-/// part* (`unreadCount`, `unreadMentions`, `lastReadSeq`) belongs to one user and is never in events. Merging keeps
-/// the newest of each. Unknown fields are kept with the record.
-///
-/// It has more properties than this project's limit for a type, because the protocol's object has
-/// them side by side.
+/// part* (`unreadCount`, `unreadMentions`, `lastReadSeq`) belongs to one user and is never in
+/// events. Merging keeps the newest of each. Unknown fields are kept with the record.
 public struct Conversation: Sendable, Hashable, Identifiable {
     /// The conversation's id.
     public var id: String

@@ -115,7 +115,7 @@ import Testing
     private static let derived: Set<String> = [
         "limits.clients", "limits.writeSlice", "limits.recentBytes", "limits.recentBytesInAll",
         "limits.idleStreams", "limits.pacing", "limits.pacingCap", "limits.journal",
-        "limits.shown", "sync.linkDeadline", "sync.trimAfter",
+        "limits.presence", "limits.shown", "sync.linkDeadline", "sync.trimAfter",
     ]
 
     @Test func eachPieceOfTheConfigurationHasAKey() {
