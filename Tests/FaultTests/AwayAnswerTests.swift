@@ -152,7 +152,7 @@ extension Faults {
             #expect(shown.map { $0["id"] } == ["c2", "c3", "c1"])
             #expect(shown.map { $0["unreadCount"] } == [2, 0, 1])
             #expect(shown.first?["lastMessage"] == last)
-            #expect(known["unreadTotal"] == ["messages": 3, "conversations": 2])
+            #expect(known["unreadTotal"] == ["messages": 3, "conversations": 2, "mentions": 0])
             let rest = try alice.request(
                 "fetchConversations", ["limit": 2, "cursor": first["next"]])
             #expect(rest["open"] == true)

@@ -111,7 +111,9 @@ package struct Truth: Sendable {
     /// slots, nor left out in some frames.
     package static func slotZero(_ record: JSONValue) -> JSONValue {
         var members = record.object ?? [:]
-        for name in ["lastMessage", "head", "unreadCount", "lastReadSeq", "participants"] {
+        for name in [
+            "lastMessage", "head", "unreadCount", "unreadMentions", "lastReadSeq", "participants",
+        ] {
             members[name] = nil
         }
         return .object(members)

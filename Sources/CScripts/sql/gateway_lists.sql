@@ -76,6 +76,8 @@ declare
   seen text := p_question ->> 'mark';
   since bigint := (p_question ->> 'place')::bigint;
   known boolean;
+  listed json;
+  mentioned json;
   told text[] := '{}';
   place json := list_place(p_question ->> 'user');
 begin
@@ -92,21 +94,23 @@ begin
     known := cardinality(told) <= 10000;
   end if;
   -- A gateway of the version before takes five values of an entry, and no more.
-  return (
-    select json_build_object(
-      'word', 'done', 'known', known, 'place', place -> 'place', 'mark', place -> 'mark',
-      'gone', (
-        select coalesce(json_agg(distinct id), '[]') from unnest(told) as t(id)
-        where not exists (
-          select from members m where m.conversation = t.id and m.user_id = reader)),
-      'entries', coalesce(json_agg(json_build_array(
-        c.id, milliseconds(c.activity), head_json(c), r.seq, unread_above(c, r.seq))
-        order by c.activity desc, c.id desc), '[]'),
-      'mentions', coalesce(json_agg(unread_mentions(c, reader, r.seq)
-        order by c.activity desc, c.id desc), '[]'))
+  select
+    coalesce(json_agg(json_build_array(
+      c.id, milliseconds(c.activity), head_json(c), r.seq, unread_above(c, r.seq))
+      order by c.activity desc, c.id desc), '[]'),
+    coalesce(json_agg(unread_mentions(c, reader, r.seq)
+      order by c.activity desc, c.id desc), '[]')
+    into listed, mentioned
     from members m join conversations c on c.id = m.conversation
     cross join lateral (select read_by(c.id, reader) as seq) r
-    where m.user_id = reader);
+    where m.user_id = reader;
+  return json_build_object(
+    'word', 'done', 'known', known, 'place', place -> 'place', 'mark', place -> 'mark',
+    'gone', (
+      select coalesce(json_agg(distinct id), '[]') from unnest(told) as t(id)
+      where not exists (
+        select from members m where m.conversation = t.id and m.user_id = reader)),
+    'entries', listed, 'mentions', mentioned);
 end
 $$;
 
