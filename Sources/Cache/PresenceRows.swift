@@ -30,11 +30,13 @@ package final class PresenceRows {
             """)
         forget = try connection.prepare(
             """
-            DELETE FROM presence
-            WHERE said < ?1 AND coalesce(ended, 0) < ?1 AND (
-                ended IS NOT NULL OR gateway <> ?2 AND NOT EXISTS (
-                    SELECT 1 FROM presence_lease AS l
-                    WHERE l.gateway = presence.gateway AND l.renewed >= ?1))
+            DELETE FROM presence WHERE user IN (
+                SELECT p.user FROM presence AS p
+                WHERE p.said < ?1 AND coalesce(p.ended, 0) < ?1 AND (
+                    p.ended IS NOT NULL OR p.gateway <> ?2 AND NOT EXISTS (
+                        SELECT 1 FROM presence_lease AS l
+                        WHERE l.gateway = p.gateway AND l.renewed >= ?1))
+                LIMIT 100)
             """)
         leases = try connection.prepare(
             "SELECT gateway, renewed FROM presence_lease WHERE renewed >= ?")

@@ -25,6 +25,13 @@
 --   list is one range. `reactions` of `meta` counts the reactions. What a message shows of them
 --   stands before its content. Only scripts that include `reacting` take this key: while a slot
 --   moves, a node of a cluster can't tell where a key is that is not there.
+-- - `mentions` (sorted set, all of one score): where messages that are not deleted mention
+--   somebody: a name, a tab and the slot with 16 digits. Names are `u`, the user with a length
+--   before, for each who is mentioned but the author; or `a` for a message that mentions
+--   everybody, and beside it `o` with its author. So each count is one range. `mentions` of `meta`
+--   counts the entries. Whom a message mentions stands before its content (`addressing`). No
+--   script is given this key: its name follows from that of `meta`, and it is looked at only where
+--   entries are counted.
 --
 -- A key can be lost by itself: evicted, deleted, restored from elsewhere. So each key but `marks`
 -- holds the `tag` of its log, under a name that no id can have, and `seal` of `meta` says what the
@@ -32,12 +39,6 @@
 -- `members`, `deleted`, `trimmed` and, at least, `reads`. The sizes of `messages`, `changes`,
 -- `ids` and `marks` follow from the head. Every script checks this (`judging`).
 -- include kinds
--- - `mentions` (sorted set, all of one score): where messages that are not deleted mention
---   somebody: a name, a tab and the slot with 16 digits. Names are `u`, the user with a length before, for
---   each who is mentioned but the author; or `a` for a message that mentions everybody, and beside
---   it `o` with its author. So each count is one range. `mentions` of `meta` counts the entries.
---   Whom a message mentions stands before its content (`addressing`). No script is given this key:
---   its name follows from that of `meta`, and it is looked at only where entries are counted.
 local META, MARKS, MESSAGES, CHANGES, IDS, MEMBERS, READS, DELETED, TRIMMED, REACTIONS =
   unpack(KEYS)
 local MENTIONS = META:sub(1, -5) .. 'mentions'

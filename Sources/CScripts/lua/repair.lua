@@ -1,5 +1,6 @@
 #!lua
--- include arguments permitted kinds retyping log typing judging writing reacting addressing dropping
+-- include arguments permitted kinds retyping log typing judging writing reacting addressing
+-- include dropping
 -- Arguments: the step, the new epoch, which also identifies the repair, marks; for `part` the
 -- first and last seq. After the log's keys one more, for the old `ids`.
 --

@@ -10,9 +10,12 @@ import Wire
 /// which a state ends by itself, and a lease that lapsed or is held again only cause a reading.
 struct KnownPresence {
     private struct User {
-        var watchers = 0
+        /// The connections, and how many of their watches name the user.
+        var watchers: [SessionID: Int] = [:]
         /// As of the last reading; nil before the first.
         var shown: UserPresence?
+        /// The number of the call that asked for that reading.
+        var readBy = 0
         /// Gateways where the user is, as far as none said that it ended.
         var gateways: [String] = []
         /// Whether it is to be read, and whether that is under way.
@@ -30,9 +33,8 @@ struct KnownPresence {
     /// Watched users by the gateways where they are, and whether those leases held.
     private var byGateway: [String: Set<ID>] = [:]
     private var held: [String: Bool] = [:]
-
-    /// Whether nobody is watched.
-    var isEmpty: Bool { users.isEmpty }
+    /// The number of the call that took users last.
+    private(set) var call = 0
 
     /// Whether users are to be read.
     var isDue: Bool { !queue.isEmpty }
@@ -47,20 +49,27 @@ struct KnownPresence {
         return known.shown
     }
 
+    /// Whether the user may be shown to a question which came after that call: nothing is known to
+    /// have happened since the last reading, or it was asked for later. What happens all the time
+    /// delays no answer; it is told behind it.
+    func answers(_ user: ID, after call: Int) -> Bool {
+        current(user) != nil || users[user].map { $0.shown != nil && $0.readBy > call } ?? false
+    }
+
     // MARK: - Who is watched
 
-    mutating func watch(_ user: ID) {
-        users[user, default: User()].watchers += 1
+    /// The connections that watch the user.
+    func watchers(of user: ID) -> some Sequence<SessionID> { (users[user]?.watchers ?? [:]).keys }
+
+    mutating func watch(_ user: ID, by session: SessionID) {
+        users[user, default: User()].watchers[session, default: 0] += 1
         if users[user]?.shown == nil { ask(user) }
     }
 
-    mutating func unwatch(_ user: ID) {
-        guard var known = users[user] else { return }
-        known.watchers -= 1
-        guard known.watchers == 0 else {
-            users[user] = known
-            return
-        }
+    mutating func unwatch(_ user: ID, by session: SessionID) {
+        guard let known = users[user], let count = known.watchers[session] else { return }
+        users[user]?.watchers[session] = count == 1 ? nil : count - 1
+        guard users[user]?.watchers.isEmpty == true else { return }
         users[user] = nil
         ends[user] = nil
         for gateway in known.gateways { leave(gateway, user) }
@@ -96,6 +105,7 @@ struct KnownPresence {
 
     /// The users to read now.
     mutating func take() -> [String] {
+        call += 1
         var taken: [String] = []
         while taken.count < limit, let user = queue.popFirst() {
             guard users[user]?.isQueued == true else { continue }
@@ -133,6 +143,7 @@ struct KnownPresence {
                 since: judged.since.map { Timestamp(milliseconds: $0) })
             if shown != known.shown { changed.append(user) }
             known.shown = shown
+            known.readBy = call
             known.isAsked = false
             ends[user] = judged.until.map { now.adding(max(1, $0 - reading.now)) }
             for gateway in known.gateways { leave(gateway, user) }

@@ -207,7 +207,7 @@ struct OwnPresence {
             isHeld = true
             renewedAt = sentAt
         }
-        if isOther && renewal != .whole || renewal != .none && !reading.isRenewed {
+        if isOther || renewal != .none && !reading.isRenewed {
             if isHeld || isOther { lapse() }
             isHeld = false
         }

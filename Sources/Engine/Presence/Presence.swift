@@ -19,6 +19,8 @@ final class Presence {
     /// Calls of each connection that wait, in order. The first waits for who takes part, and for
     /// readings.
     private var waiting: [SessionID: [Call]] = [:]
+    /// Connections of which a room was answered in this turn.
+    private var moved: Set<SessionID> = []
     /// Calls that are to begin in this moment.
     private var beginning: [Call] = []
     /// The call of the origin under way.
@@ -142,7 +144,8 @@ final class Presence {
             waiting[call.session]?.first?.id == call.id
         else { return }
         replaced[call.session] = watchings.removeValue(forKey: call.session)
-        watchings[call.session] = PresenceWatching(conversations, after: rooms.turn, at: now)
+        watchings[call.session] = PresenceWatching(
+            conversations, after: rooms.turn, known.call, at: now)
         for conversation in conversations {
             rooms.hold(conversation.conversation.id, by: call.session)
             rooms.check(conversation.conversation.id)
@@ -162,7 +165,7 @@ final class Presence {
 
     private func release(_ watching: PresenceWatching?, of session: SessionID) {
         guard let watching else { return }
-        for user in watching.visible { known.unwatch(user) }
+        for user in watching.visible { known.unwatch(user, by: session) }
         for conversation in watching.conversations {
             rooms.release(conversation.conversation.id, by: session)
         }
@@ -177,18 +180,22 @@ final class Presence {
             }),
             let scope = adopt(call.session)
         else { return }
-        guard scope.users.count <= connections.limits.presentUsers else {
-            // What was watched before goes on.
-            release(watchings.removeValue(forKey: call.session), of: call.session)
-            if let before = replaced.removeValue(forKey: call.session) {
-                watchings[call.session] = before
-                watchings[call.session]?.noteAll()
-                _ = adopt(call.session)
-            }
-            connections.fail(call, tooMany)
-            return done(call)
+        guard scope.users.count <= connections.limits.presentUsers else { return refuse(call) }
+        if scope.visible.allSatisfy({ known.answers($0, after: watching.call) }) {
+            conclude(call, isOpen: false)
         }
-        if scope.visible.allSatisfy({ known.current($0) != nil }) { conclude(call, isOpen: false) }
+    }
+
+    /// The call names too many: what was watched before goes on.
+    private func refuse(_ call: Call) {
+        release(watchings.removeValue(forKey: call.session), of: call.session)
+        if let before = replaced.removeValue(forKey: call.session) {
+            watchings[call.session] = before
+            watchings[call.session]?.noteAll()
+            _ = adopt(call.session)
+        }
+        connections.fail(call, tooMany)
+        done(call)
     }
 
     /// Applies who takes part now to what the connection watches. Newcomers beyond the limit are
@@ -202,15 +209,19 @@ final class Presence {
         if !watching.isAnswered, scope.users.count > limit { return scope }
         scope.cut(to: limit)
         let (begun, ended) = watchings[id]?.adopt(scope) ?? ([], [])
-        for user in begun { known.watch(user) }
-        for user in ended { known.unwatch(user) }
+        for user in begun { known.watch(user, by: id) }
+        for user in ended { known.unwatch(user, by: id) }
         expect(id)
         return scope
     }
 
     /// Answers the call with what is known.
     private func conclude(_ call: Call, isOpen: Bool) {
-        if isOpen { _ = adopt(call.session) }
+        if isOpen, let scope = adopt(call.session),
+            scope.users.count > connections.limits.presentUsers
+        {
+            return refuse(call)
+        }
         if let answer = watchings[call.session]?.answer(known) {
             // Looking for users among those who take part costs as much as showing them.
             let conversations = watchings[call.session]?.conversations ?? []
@@ -264,16 +275,20 @@ final class Presence {
     }
 
     private func askRooms() {
-        for conversation in rooms.take() {
-            // The log in the gateway's own file is followed whole: what is in memory is so.
-            if !sync.mirrors, let state = sync.streams[conversation]?.state {
-                take(state.members, of: conversation)
-                continue
+        var next = rooms.take()
+        while !next.isEmpty {
+            for conversation in next {
+                // The log in the gateway's own file is followed whole: what is in memory is so.
+                if !sync.mirrors, let state = sync.streams[conversation]?.state {
+                    take(state.members, of: conversation)
+                    continue
+                }
+                let query = HistoryQuery.participants(
+                    conversation: conversation.text, ParticipantsRequest())
+                let token = sync.questions.number(for: .room(conversation))
+                sync.questions.act(.ask(query, token: token))
             }
-            let query = HistoryQuery.participants(
-                conversation: conversation.text, ParticipantsRequest())
-            let token = sync.questions.number(for: .room(conversation))
-            sync.questions.act(.ask(query, token: token))
+            next = rooms.take()
         }
     }
 
@@ -292,18 +307,30 @@ final class Presence {
     private func take(_ members: Set<ID>?, of conversation: ID) {
         rooms.answered(conversation, members, at: now)
         let holders = rooms[conversation]?.holders.keys.map { $0 } ?? []
-        for id in holders where watchings[id]?.isAnswered == true { _ = adopt(id) }
-        if let members {
-            let takesPart = holders.contains { holder in
-                connections[holder]?.user.map { members.contains($0.id) } ?? false
+        moved.formUnion(holders)
+        guard let members else {
+            for id in holders {
+                guard let call = waiting[id]?.first, case .watchPresence(let watch) = call.request,
+                    watch.contains(where: { $0.conversation.id == conversation })
+                else { continue }
+                conclude(call, isOpen: true)
             }
-            if !takesPart { rooms.empty(conversation) }
+            return
         }
-        for id in holders {
-            guard let call = waiting[id]?.first, case .watchPresence(let watch) = call.request,
-                watch.contains(where: { $0.conversation.id == conversation })
-            else { continue }
-            if members == nil { conclude(call, isOpen: true) } else { proceed(call) }
+        let takesPart = holders.contains { holder in
+            connections[holder]?.user.map { members.contains($0.id) } ?? false
+        }
+        if !takesPart { rooms.empty(conversation) }
+    }
+
+    /// Applies who takes part to the connections whose rooms were answered in this turn, once each.
+    private func adoptMoved() {
+        while let id = moved.popFirst() {
+            if watchings[id]?.isAnswered == true {
+                _ = adopt(id)
+            } else if let call = waiting[id]?.first {
+                proceed(call)
+            }
         }
     }
 
@@ -348,12 +375,13 @@ final class Presence {
         case .success(let reading):
             isReachable = true
             own.answered(reading, renewal: call.renewal, sentAt: sentAt)
-            let changed = known.took(reading, call.reads, options.rule, at: now)
-            for id in Array(watchings.keys) {
-                for user in changed { watchings[id]?.note(user) }
-                expect(id)
+            for user in known.took(reading, call.reads, options.rule, at: now) {
+                for id in known.watchers(of: user) { watchings[id]?.note(user) }
             }
-            for call in waiting.values.compactMap(\.first) { proceed(call) }
+            for id in Set(call.reads.flatMap { known.watchers(of: $0.id) }) {
+                expect(id)
+                if let call = waiting[id]?.first { proceed(call) }
+            }
         }
     }
 
@@ -379,6 +407,7 @@ final class Presence {
         guard let options else { return }
         if isLinked {
             askRooms()
+            adoptMoved()
             ask(options)
         }
         tell(options)

@@ -17,12 +17,16 @@ struct PresenceRooms {
         fileprivate var asked: Int?
         /// Whether who takes part may have changed since it was asked last.
         fileprivate var isStale = false
+        /// Whether it is not kept who takes part, since none of the holders does.
+        fileprivate var isEmptied = false
         /// Whether it is to be asked as soon as may be.
         fileprivate var isWanted = false
     }
 
     /// Milliseconds between two checks.
     static let patience: Int64 = 60_000
+    /// How many are asked at once: others use the origin, too.
+    private static let limit = 50
     /// Milliseconds until one that could not be asked is asked again.
     private static let again: Int64 = 2000
 
@@ -35,6 +39,8 @@ struct PresenceRooms {
 
     mutating func hold(_ conversation: ID, by session: SessionID) {
         rooms[conversation, default: Room()].holders[session, default: 0] += 1
+        // Those who hold it from now on may take part.
+        if rooms[conversation]?.isEmptied == true { rooms[conversation]?.members = nil }
     }
 
     mutating func release(_ conversation: ID, by session: SessionID) {
@@ -60,7 +66,10 @@ struct PresenceRooms {
     mutating func changed(_ conversation: ID) { rooms[conversation]?.isStale = true }
 
     /// None of those who hold the room takes part: who does is of no use.
-    mutating func empty(_ conversation: ID) { rooms[conversation]?.members = [] }
+    mutating func empty(_ conversation: ID) {
+        rooms[conversation]?.members = []
+        rooms[conversation]?.isEmptied = true
+    }
 
     /// Any may have changed without a word.
     mutating func checkAll() {
@@ -82,15 +91,21 @@ struct PresenceRooms {
     /// The conversations to ask now.
     mutating func take() -> [ID] {
         guard !queue.isEmpty else { return [] }
+        let underWay = rooms.values.count { $0.asked != nil }
+        var taken: [ID] = []
+        var seen = 0
         turn += 1
-        defer { queue = [] }
-        return queue.filter { conversation in
-            guard rooms[conversation]?.isWanted == true else { return false }
+        while seen < queue.count, underWay + taken.count < Self.limit {
+            let conversation = queue[seen]
+            seen += 1
+            guard rooms[conversation]?.isWanted == true else { continue }
             rooms[conversation]?.asked = turn
             rooms[conversation]?.isStale = false
             rooms[conversation]?.isWanted = false
-            return true
+            taken.append(conversation)
         }
+        queue.removeFirst(seen)
+        return taken
     }
 
     /// It was answered; nil: it could not be. Whatever was known before stays.
@@ -99,6 +114,7 @@ struct PresenceRooms {
         room.checkedAt = members == nil ? now.adding(Self.again - Self.patience) : now
         if let members {
             room.members = members
+            room.isEmptied = false
             room.count = members.count
             room.answered = room.asked
         }

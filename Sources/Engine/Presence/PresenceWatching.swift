@@ -4,8 +4,9 @@ import Wire
 /// What one connection watches, and what it was told.
 struct PresenceWatching {
     let conversations: [PresenceWatch]
-    /// Rooms asked after this turn answer the call.
+    /// Rooms asked after this turn, and users read after that call, answer the call.
     let turn: Int
+    let call: Int
     /// The users in the order of the answer.
     private(set) var users: [ID] = []
     /// Those whom the caller may watch; the others are absent.
@@ -20,9 +21,12 @@ struct PresenceWatching {
     /// Whether the call was answered.
     private(set) var isAnswered = false
 
-    init(_ conversations: [PresenceWatch], after turn: Int, at now: Timestamp) {
+    init(
+        _ conversations: [PresenceWatch], after turn: Int, _ call: Int, at now: Timestamp
+    ) {
         self.conversations = conversations
         self.turn = turn
+        self.call = call
         nextAt = now
     }
 

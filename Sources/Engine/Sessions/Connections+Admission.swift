@@ -124,12 +124,12 @@ extension Connections {
                 RequestError(.alreadyConnected, "method: this connection is connected already"))
             return nil
         }
+        defer { session.credentials.bearer = nil }
         // Who is not shown is no guess: a client that asks for it is not admitted as present.
         guard presence == .present || limits.clients.presence else {
             fail(call, ClientPolicy.noPresence)
             return nil
         }
-        defer { session.credentials.bearer = nil }
         switch authenticator.identify(
             token: token ?? session.credentials.bearer, user: user, at: now)
         {

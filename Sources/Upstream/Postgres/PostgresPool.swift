@@ -60,8 +60,8 @@ final class PostgresPool: Sendable {
         /// The index of the answering statement among those sent for the task.
         var answersAt: Int {
             switch self {
-            case .reads, .writes, .trim, .presence: 0
-            case .alone: 1
+            case .reads, .writes, .trim: 0
+            case .alone, .presence: 1
             case .signals(let jobs): jobs.first?.isDurable ?? true ? 0 : 1
             }
         }

@@ -272,14 +272,19 @@ final class PostgresWorker: @unchecked Sendable {
                 .init(writes, [list, Array("true".utf8)]),
             ]
         case .trim: return [.init(trim)]
-        case .presence(let job): return [.init(presence, [job.argument])]
+        case .presence(let job):
+            // What a loss takes is said again in the era that follows.
+            return [Self.withoutFlush, .init(presence, [job.argument])]
         case .signals(let jobs):
             let signal = PostgresConnection.Statement(signals, [list])
             if jobs.first?.isDurable ?? true { return [signal] }
-            // The statements are one transaction, so the setting ends with it, even if it fails.
-            return [.init("select set_config('synchronous_commit', 'off', true)"), signal]
+            return [Self.withoutFlush, signal]
         }
     }
+
+    /// The statements are one transaction, so the setting ends with it, even if it fails.
+    private static let withoutFlush = PostgresConnection.Statement(
+        "select set_config('synchronous_commit', 'off', true)")
 
     /// The server refused the task; nothing of it was executed, unless a commit was in flight.
     /// - Throws: `PostgresError`, if the connection can no longer be used.

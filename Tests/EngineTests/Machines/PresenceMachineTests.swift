@@ -144,9 +144,10 @@ private struct ModelOrigin {
             _ = rooms.take()
             let moment = Timestamp(milliseconds: now)
             rooms.answered("c".id, Set(users + [caller]), at: moment)
-            watching = PresenceWatching([PresenceWatch(conversation: "c")], after: 0, at: moment)
+            watching = PresenceWatching(
+                [PresenceWatch(conversation: "c")], after: 0, 0, at: moment)
             _ = watching.adopt(watching.scope(of: caller, rooms))
-            for user in users + [caller] { known.watch(user) }
+            for user in users + [caller] { known.watch(user, by: 1) }
             _ = watching.answer(known)
         }
 
@@ -535,7 +536,7 @@ private struct ModelOrigin {
 
     @Test func aNewcomerPushesNobodyOut() {
         var watching = PresenceWatching(
-            [PresenceWatch(conversation: "c")], after: 0, at: Self.moment(0))
+            [PresenceWatch(conversation: "c")], after: 0, 0, at: Self.moment(0))
         _ = watching.adopt(Self.scope(watching, ["y", "z"], limit: 3))
         let known = KnownPresence()
         _ = watching.answer(known)
@@ -546,6 +547,58 @@ private struct ModelOrigin {
         #expect(out.count == 1)
         let told = watching.take(known, interval: 1000, at: Self.moment(5000))
         #expect(!told.contains { $0.state == .absent })
+    }
+
+    /// A call is answered by a reading that was asked for after it began, whatever rings meanwhile.
+    @Test func whoChangesAllTheTimeDelaysNoAnswer() {
+        var known = KnownPresence()
+        known.watch("u".id, by: 1)
+        let call = known.call
+        #expect(known.take() == ["u"] && !known.answers("u".id, after: call))
+        known.ask("u".id)
+        _ = known.took(
+            Self.reading("one", renewed: true), ["u"], PresenceRule(lease: 1000, grace: 1000),
+            at: Self.moment(0))
+        #expect(known.current("u".id) == nil && known.answers("u".id, after: call))
+        // To a call that came later, that reading is no answer.
+        #expect(!known.answers("u".id, after: known.call))
+    }
+
+    /// Of a room that no holder was in it is not kept who is; somebody who holds it later may be.
+    @Test func whoIsInIsNotTakenForAStrangerWhereItIsNotKept() {
+        var rooms = PresenceRooms()
+        rooms.hold("c".id, by: 1)
+        rooms.check("c".id)
+        _ = rooms.take()
+        rooms.answered("c".id, ["w".id], at: Self.moment(0))
+        rooms.empty("c".id)
+        #expect(rooms["c".id]?.members == [])
+        let watching = PresenceWatching(
+            [PresenceWatch(conversation: "c", users: ["u"])], after: rooms.turn, 0,
+            at: Self.moment(0))
+        rooms.hold("c".id, by: 2)
+        // The origin can't say who takes part: the user may be there.
+        #expect(watching.scope(of: "w".id, rooms).unsure == ["u".id])
+    }
+
+    /// Others use the origin, too.
+    @Test func roomsAreAskedFiftyAtOnce() {
+        var rooms = PresenceRooms()
+        let all = (0..<120).map { "c\($0)".id }
+        for room in all {
+            rooms.hold(room, by: 1)
+            rooms.check(room)
+        }
+        var asked = rooms.take()
+        #expect(asked.count == 50 && rooms.take().isEmpty)
+        rooms.answered(asked[0], [], at: Self.moment(0))
+        asked += rooms.take()
+        #expect(asked.count == 51)
+        while asked.count < all.count {
+            for room in asked { rooms.answered(room, [], at: Self.moment(0)) }
+            asked += rooms.take()
+        }
+        #expect(Set(asked) == Set(all))
     }
 
     /// A call is answered by what was asked after it began, however often that changes.
