@@ -352,7 +352,10 @@ export class Connection {
     } catch (error) {
       if (!isCurrent() || !(error instanceof RequestError)) return;
       if (error.code === 'disconnected') return;
-      const code = error.retry === 'never' ? CloseCode.tokenRefused : CloseCode.broken;
+      const isWithout = error.reason === 'clients_presence_off';
+      if (isWithout) this.#presence.refused();
+      const isFinal = error.retry === 'never' && !isWithout;
+      const code = isFinal ? CloseCode.tokenRefused : CloseCode.broken;
       const { message } = error;
       this.#timer('step', REFUSAL_GRACE, () => this.#lose(code, message));
     }

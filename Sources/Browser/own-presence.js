@@ -38,6 +38,8 @@ export class OwnPresence {
   /** What this session was told last. @type {PresenceState | null} */
   #said = null;
   #isSaying = false;
+  /** The gateway refused a `connect` that said it. */
+  #isRefused = false;
   #isLive;
   #send;
   #timer;
@@ -62,9 +64,12 @@ export class OwnPresence {
 
   /** What `connect` says; nothing where that is what a gateway takes for granted. */
   greeting() {
-    this.#said = this.#state;
-    return this.#state === 'present' ? undefined : this.#state;
+    this.#said = this.#isRefused ? 'present' : this.#state;
+    return this.#said === 'present' ? undefined : this.#said;
   }
+
+  /** The gateway refuses it in `connect`: it is said in a session, where a refusal ends nothing. */
+  refused() { this.#isRefused = true; }
 
   /** Tells the gateway, if that is news to it; the latest state only. */
   async say() {
@@ -73,6 +78,7 @@ export class OwnPresence {
     this.#said = this.#state;
     try {
       await this.#send(this.#state);
+      this.#isRefused = false;
     } catch (reason) {
       const { code, retry, after = AFTER } = /** @type {RequestError} */ (reason);
       // Where it is refused for good nobody is told of anybody.

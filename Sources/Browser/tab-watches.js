@@ -114,7 +114,7 @@ export class TabWatches {
       this.#held.clear();
       this.#tell({ event: 'presence', isLost: true });
     } else if (error.code === 'too_large') {
-      // It may have ended what was watched before.
+      // What the others were answered last is from before that call: they hear of it anew.
       this.#turns.unshift(RENEWAL);
     }
   }

@@ -126,13 +126,14 @@ struct ClientLink: Sendable {
 
     // MARK: The session
 
+    /// - Parameter comesBack: whether a refusal is not for good, whatever it says.
     mutating func connected(
-        _ result: Result<JSONObject, RequestError>, _ now: Instant,
+        _ result: Result<JSONObject, RequestError>, comesBack: Bool = false, _ now: Instant,
         _ effects: inout SessionEffects
     ) throws(FrameError) -> Change? {
         switch result {
         case .failure(let error):
-            let isFinal = error.retry == .never
+            let isFinal = error.retry == .never && !comesBack
             refusal = isFinal ? CloseCode.tokenRefused.rawValue : nil
             effects.set(.step, at: now.monotonic + Self.refusalGrace)
             return nil

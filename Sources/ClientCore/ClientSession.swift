@@ -117,7 +117,7 @@ package struct ClientSession: Sendable {
     }
 
     /// The socket is open.
-    package mutating func opened(_ now: Instant) { link.opened(as: presences.own, &effects) }
+    package mutating func opened(_ now: Instant) { link.opened(as: presences.greeting(), &effects) }
 
     /// The socket is gone.
     package mutating func closed(code: UInt16?, _ now: Instant) {
@@ -138,6 +138,7 @@ package struct ClientSession: Sendable {
             toldUnread = [:]
             self.upstream = upstream
             resumeAll(now)
+            presences.sayOwn(&effects)
             presences.say(&effects)
         case .ended:
             presences.setOpen(true, &effects)
@@ -170,6 +171,7 @@ package struct ClientSession: Sendable {
             case .walk: listing.loadMore(&effects)
             case .recount: listing.recount(&effects)
             case .presence: presences.say(&effects)
+            case .ownPresence: presences.sayOwn(&effects)
             case .patience: effects.askOn()
             case .subscribe(let id): subscribe(id)
             case .outbox(let id): sendNext(id)
@@ -200,12 +202,7 @@ package struct ClientSession: Sendable {
 
     /// Says how the user is there by this client, now and in each further session.
     package mutating func setPresence(_ presence: ConnectionPresence) {
-        guard presences.own != presence else { return }
-        presences.own = presence
-        guard state.isLive else { return }
-        var params = RequestParams()
-        params.set("state", presence.rawValue)
-        effects.send("setPresence", params, .nothing)
+        presences.set(presence, &effects)
     }
 
     /// Watches these users, now and in each further session, in place of those before.
@@ -253,7 +250,9 @@ package struct ClientSession: Sendable {
         switch about {
         case .request(let number):
             effects.act(.answer(number, isCached: false, result.mapError(ClientError.refused)))
-        case .connect: follow(try link.connected(result, now, &effects), now)
+        case .connect:
+            let isWithout = presences.greeted(result)
+            follow(try link.connected(result, comesBack: isWithout, now, &effects), now)
         case .refresh: link.refreshed(result, now, &effects)
         case .subscribe(let id, let subscription, let resumed, let epoch):
             guard conversations[id]?.subscription == subscription else { return }
@@ -265,6 +264,7 @@ package struct ClientSession: Sendable {
         case .read(let id, let seq): try readTold(id, seq, result, now)
         case .epoch(let id): try epochTold(id, result)
         case .presence(let call): try presences.answered(call, result, now, &effects)
+        case .ownPresence: presences.saidOwn(result, now, &effects)
         case .watch: try listing.subscribed(result, now, &effects)
         case .walk: try listing.walked(result, now, &effects)
         case .recount(let id): try listing.recounted(id, result, &effects)

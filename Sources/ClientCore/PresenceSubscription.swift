@@ -33,7 +33,11 @@ public struct PresenceList: Sendable, Hashable {
 /// How the user is there by this client, and whom it watches: both are said again in each session.
 struct PresenceSubscription: Sendable {
     /// How the user is there by this client.
-    var own: ConnectionPresence
+    private var own: ConnectionPresence
+    /// What this session was told of that; nil where that is not known.
+    private var said: ConnectionPresence?
+    /// The gateway refused a `connect` that said it.
+    private var isRefused = false
     /// Whom it watches; nil if it never did.
     private var watch: [PresenceWatch]?
     /// As far as it was told.
@@ -42,6 +46,58 @@ struct PresenceSubscription: Sendable {
     private var call = 0
 
     init(_ own: ConnectionPresence) { self.own = own }
+
+    // MARK: - By this client
+
+    /// What `connect` says.
+    mutating func greeting() -> ConnectionPresence {
+        let greeting = isRefused ? .present : own
+        said = greeting
+        return greeting
+    }
+
+    /// The gateway answered `connect`.
+    /// - Returns: whether it is to be tried without how the user is there: a refusal of that ends
+    ///   no connection. It is said in the session then.
+    mutating func greeted(_ result: Result<JSONObject, RequestError>) -> Bool {
+        guard case .failure(let error) = result, error.reason == .clientsPresenceOff else {
+            return false
+        }
+        isRefused = true
+        return true
+    }
+
+    mutating func set(_ own: ConnectionPresence, _ effects: inout SessionEffects) {
+        self.own = own
+        sayOwn(&effects)
+    }
+
+    /// Says how the user is there, if there is a session that was not told so.
+    mutating func sayOwn(_ effects: inout SessionEffects) {
+        effects.clear(.ownPresence)
+        guard effects.isLive, said != own else { return }
+        said = own
+        var params = RequestParams()
+        params.set("state", own.rawValue)
+        effects.send("setPresence", params, .ownPresence)
+    }
+
+    /// The gateway answered that.
+    mutating func saidOwn(
+        _ result: Result<JSONObject, RequestError>, _ now: Instant,
+        _ effects: inout SessionEffects
+    ) {
+        switch result {
+        case .success: isRefused = false
+        case .failure(let error):
+            // Where it is refused for good, nobody is told of anybody.
+            guard error.retry != .never else { return }
+            said = nil
+            effects.set(.ownPresence, at: now.monotonic + Int64(error.after ?? 1_000))
+        }
+    }
+
+    // MARK: - Whom it watches
 
     mutating func set(_ watch: [PresenceWatch], _ effects: inout SessionEffects) {
         self.watch = watch

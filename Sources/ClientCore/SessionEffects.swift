@@ -7,7 +7,7 @@ import Wire
 struct SessionEffects: Sendable {
     /// What waits for a moment.
     enum Alarm: Hashable {
-        case step, silence, refresh, slot, watch, walk, recount, presence, patience
+        case step, silence, refresh, slot, watch, walk, recount, presence, ownPresence, patience
         case subscribe(ID)
         case outbox(ID)
         case changes(ID)
@@ -29,6 +29,7 @@ struct SessionEffects: Sendable {
         case walk
         case recount(String)
         case presence(Int)
+        case ownPresence
         case request(Int)
         case nothing
     }

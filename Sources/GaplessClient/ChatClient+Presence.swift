@@ -6,7 +6,7 @@ extension ChatClient {
     /// Says how the user is there by this client, at once and in each further session; the first
     /// one is `Options.presence`. A user is present if any client of theirs says so, else away if
     /// any does. With `hidden` the user looks as if this client were not connected. A gateway with
-    /// `clients.presence: no` takes no notice of it.
+    /// `clients.presence: no` refuses it, and shows nobody to anybody.
     public func setPresence(_ presence: ConnectionPresence) {
         runner.post { $0.perform { session, _ in session.setPresence(presence) } }
     }

@@ -250,6 +250,24 @@ import Testing
         #expect(refused.refusal?.reason == .clientsPresenceOff && refused.users.isEmpty)
     }
 
+    @Test func aGatewayThatRefusesPresenceIsConnectedToWithoutIt() async throws {
+        gateway.answer("connect") { request in
+            request.params["presence"] == nil ? nil : .refusal(.clientsPresenceOff)
+        }
+        gateway.answer("setPresence") { _ in .refusal(.clientsPresenceOff) }
+        let client = try gateway.client("alice")
+        client.setPresence(.hidden)
+        client.connect()
+        try await until { gateway.requests("connect").count == 1 }
+        for _ in 0..<20 where gateway.requests("connect").count < 2 {
+            await gateway.advance(by: .seconds(1))
+        }
+        // It may be allowed by now, and nobody is shown who wants to be hidden.
+        try await until { gateway.requests("setPresence").count == 1 }
+        #expect(gateway.requests("setPresence").first?.params["state"]?.string == "hidden")
+        #expect(client.pubsub.isConnected)
+    }
+
     @Test func repliesAndMentionsAreSentEditedFetchedAndCounted() async throws {
         let (client, bob) = (try gateway.client("alice"), try gateway.client("bob"))
         await gateway.connected(client)

@@ -92,6 +92,31 @@ test('a gateway that keeps nobody hears it once in a session', async () => {
   assert.equal(socket.requests.length, 0);
 });
 
+test('a gateway that refuses it with connect is connected to without it', async () => {
+  const { connection, sockets, clock } = playedConnection({ presence: 'hidden' });
+  const refusal = { code: 'forbidden', reason: 'clients_presence_off', retry: 'never' };
+  connection.open();
+  await settled();
+  sockets[0].onopen();
+  sockets[0].fail(sockets[0].take('connect'), refusal);
+  await settled();
+  while (sockets.length < 2) await clock.advance(100);
+  sockets[1].onopen();
+  assert.equal(sockets[1].requests[0].params.presence, undefined);
+  sockets[1].reply(sockets[1].take('connect'), { user: 'alice', pingInterval: 20 });
+  await settled();
+  assert.equal(connection.state.phase, 'live');
+  // It may be allowed by now: then nobody is shown who wants to be hidden.
+  const said = sockets[1].take('setPresence');
+  assert.deepEqual(said.params, { state: 'hidden' });
+  sockets[1].reply(said, {});
+  await settled();
+  sockets[1].end(1006);
+  while (sockets.length < 3) await clock.advance(100);
+  sockets[2].onopen();
+  assert.equal(sockets[2].requests[0].params.presence, 'hidden');
+});
+
 test('a state that is none is refused by name', () => {
   const { connection } = playedConnection();
   assert.throws(() => connection.setPresence('gone'), {
