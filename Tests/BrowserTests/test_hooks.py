@@ -22,7 +22,8 @@ class HookTests(BrowserTestCase):
         bundle(folder, "hooks.jsx")
         cls.site = serve(cls, folder)
         cls.settings = {"listen__allowed_origins": cls.site, "limits__requests_per_second": "200",
-                        "presence__linger": "1s"}
+                        # Of a gateway that began a moment ago, who left may be coming back.
+                        "presence__linger": "1s", "presence__grace": "1s"}
         super().setUpClass()
 
     def setUp(self):
