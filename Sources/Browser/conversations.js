@@ -67,6 +67,9 @@ export class ConversationList {
   /** @type {(() => void)[]} */
   #listening = [];
 
+  /** Conversations of which `unread` told a count that no event of the list followed.
+   * @type {Set<string>} */
+  #counted = new Set();
   /** What the gateway said last of all that is unread. @type {Unread | null} */
   #toldUnread = null;
   #store;
@@ -341,6 +344,7 @@ export class ConversationList {
         && record.unreadCount === own.unreadCount && record.unreadMentions === own.unreadMentions;
       if (isKnown) continue;
       this.#showOwn(record, own);
+      this.#counted.add(conversation);
       isOther = true;
     }
     if (isOther) this.changed.emit();
@@ -400,9 +404,13 @@ export class ConversationList {
     const changes = (record.head?.rev ?? 0) - (known?.head?.rev ?? 0);
     const last = record.lastMessage;
     const isNewLog = known?.head !== undefined && known.head.epoch !== record.head?.epoch;
+    const wasTold = this.#counted.delete(record.id);
     if (last && last.author === this.#connection.user && last.seq === record.head?.seq) {
       ({ unreadCount, unreadMentions } = nothingUnread);
       lastReadSeq = Math.max(lastReadSeq, last.seq);
+    } else if (wasTold && known && !isNewLog) {
+      // What the gateway told may count this already.
+      this.#recount(record.id);
     } else if (known && !isNewLog && arrived === 1 && changes === 1) {
       unreadCount += 1;
     } else if (!known || isNewLog || changes > 0) {

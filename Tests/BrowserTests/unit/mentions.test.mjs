@@ -563,3 +563,33 @@ test('at rest each message has the reply and the mentions that were written last
   }
   assert.ok(arrived > 300, `${arrived}`);
 });
+
+test('a message is counted once, whichever event tells of it first', async () => {
+  const { connection, begin } = playedConnection({ unread: true });
+  const socket = await begin();
+  const list = new ConversationList(connection);
+  list.open();
+  const record = (seq, more = {}) => ({
+    id: 'a', rev: 1, head: { epoch: 'e', seq, rev: seq + 1, mark: 'm', floor: 1 },
+    lastMessage: { id: `m${seq}`, seq, author: 'bob', createdAt: '' }, ...more,
+  });
+  const news = (seq) => ({
+    event: 'conversations', deltas: [{ type: 'updated', conversation: record(seq) }],
+  });
+  const unread = (unreadCount) => ({
+    event: 'unread', messages: unreadCount, conversations: 1, mentions: 0,
+    of: [{ conversation: 'a', lastReadSeq: 3, unreadCount, unreadMentions: 0 }],
+  });
+  socket.reply(socket.take('subscribeConversations'), {
+    conversations: [record(3, { lastReadSeq: 3, unreadCount: 0, unreadMentions: 0 })], total: 1,
+    token: 't', complete: false, unreadTotal: { messages: 0, conversations: 0, mentions: 0 },
+  });
+  socket.frame(unread(1));
+  socket.frame(news(4));
+  assert.equal(list.record('a').unreadCount, 1);
+  socket.frame(news(5));
+  assert.equal(list.record('a').unreadCount, 2);
+  socket.frame(unread(2));
+  socket.frame(news(6));
+  assert.equal(list.record('a').unreadCount, 3);
+});
