@@ -81,6 +81,8 @@ class NotificationTests(BrowserTestCase):
         self.say("Wednesday")
         expect(alice.badge("Lunch")).to_have_text("1")
         self.bell.click()
+        # What comes before it is on is no news.
+        expect(self.bell).to_have_attribute("aria-pressed", "true")
         self.say("Thursday")
         fourth = ("Lunch", "bob: Thursday\n2 unread messages")
         self.expect_told(alice, proof, first, second, third, proof, fourth)

@@ -78,7 +78,10 @@ export class Notifications {
       if (wanted === held) return;
       end();
       held = wanted;
-      if (wanted === null) return;
+      if (wanted === null) {
+        this.#takeAsKnown();
+        return;
+      }
       const looked = /** @type {Promise<void>} */ (new Promise((resolve) => { end = resolve; }));
       navigator.locks?.request(wanted, { mode: 'shared' }, () => looked);
     };
@@ -119,6 +122,9 @@ export class Notifications {
     // Behind one's own message nothing is unread.
     return newest > known && unreadCount > 0;
   }
+
+  /** What came until now is no news: somebody looked, or did not want to be told of it. */
+  #takeAsKnown() { for (const record of this.#list.records) this.#isNews(record); }
 
   /** @param {ConversationRecord} record */
   #tell(record) {
@@ -163,8 +169,7 @@ export class Notifications {
     }
     const permission = await Notification.requestPermission();
     if (permission === 'granted') {
-      // What came before is no news, also if nobody looked for it yet.
-      for (const record of this.#list.records) this.#isNews(record);
+      this.#takeAsKnown();
       localStorage.setItem(WANTED, 'true');
     }
     this.#draw();
