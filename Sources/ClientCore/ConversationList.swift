@@ -74,6 +74,8 @@ package struct ConversationList: Sendable {
     }
     /// Those whose counts are to be asked for.
     var doubtful: Set<ID> = []
+    /// Those of which the gateway told a count that no event of the list followed.
+    private var counted: Set<ID> = []
 
     package init() {}
 
@@ -183,6 +185,7 @@ package struct ConversationList: Sendable {
         record.unreadMentions = part.mentions
         doubtful.remove(id)
         guard record != before else { return false }
+        counted.insert(id)
         let isUnmet = unmet.contains(id)
         show(record, id)
         if isUnmet { unmet.insert(id) }
@@ -203,6 +206,7 @@ package struct ConversationList: Sendable {
         let isNewLog = known?.head.map { $0.epoch != record.head?.epoch } ?? false
         let arrived = (record.head?.seq ?? 0) - (known?.head?.seq ?? 0)
         let changes = (record.head?.rev ?? 0) - (known?.head?.rev ?? 0)
+        let wasCounted = counted.remove(id) != nil
         var unread = known?.unreadCount ?? 0
         var lastRead = known?.lastReadSeq ?? 0
         if let last = record.lastMessage, let seq = last.seq, seq == record.head?.seq,
@@ -211,6 +215,9 @@ package struct ConversationList: Sendable {
             // To write is to have read.
             unread = 0
             lastRead = max(lastRead, seq)
+        } else if wasCounted, known != nil, !isNewLog {
+            // What the gateway told may count this already.
+            doubtful.insert(id)
         } else if known != nil, !isNewLog, arrived == 1, changes == 1 {
             unread += 1
         } else if known == nil || isNewLog || changes > 0 {
