@@ -28,6 +28,12 @@ package struct PresenceRule: Sendable, Hashable {
             self.since = since
             self.until = until
         }
+
+        /// The user as answers and events show it.
+        package func shown(_ user: String) -> UserPresence {
+            UserPresence(
+                user: user, state: state, since: since.map { Timestamp(milliseconds: $0) })
+        }
     }
 
     /// Whether the gateway's lease holds.
@@ -35,12 +41,11 @@ package struct PresenceRule: Sendable, Hashable {
         renewed.map { $0 + lease >= now } ?? false
     }
 
-    /// - Parameters:
-    ///   - entries: all that the origin has of the user.
-    ///   - reading: when that was read, and whether the origin may have lost something before.
-    package func judge(
-        _ entries: [PresenceEntry], _ reading: PresenceReading
-    ) -> Judgement {
+    /// Judges one user.
+    /// - Parameter reading: What the origin has of the user, when that was read, and whether it may
+    ///   have lost something before.
+    package func judge(_ user: ID, _ reading: PresenceReading) -> Judgement {
+        let entries = reading.users[user] ?? []
         let now = reading.now
         var present: Int64?
         var away: Int64?
@@ -87,15 +92,5 @@ package struct PresenceRule: Sendable, Hashable {
             return Judgement(.unknown, since: reading.eraBegan, until: reading.isYoungUntil)
         }
         return Judgement(.absent, since: ended, until: nil)
-    }
-}
-
-extension PresenceRule {
-    /// The user as answers and events show it.
-    package func shown(_ user: String, _ reading: PresenceReading) -> UserPresence {
-        let judged = judge(reading.users[user.id] ?? [], reading)
-        return UserPresence(
-            user: user, state: judged.state,
-            since: judged.since.map { Timestamp(milliseconds: $0) })
     }
 }

@@ -136,11 +136,8 @@ struct KnownPresence {
         for text in asked {
             let user = text.id
             guard var known = users[user] else { continue }
-            let entries = reading.users[user] ?? []
-            let judged = rule.judge(entries, reading)
-            let shown = UserPresence(
-                user: text, state: judged.state,
-                since: judged.since.map { Timestamp(milliseconds: $0) })
+            let judged = rule.judge(user, reading)
+            let shown = judged.shown(text)
             if shown != known.shown { changed.append(user) }
             known.shown = shown
             known.readBy = call
@@ -148,7 +145,7 @@ struct KnownPresence {
             ends[user] = judged.until.map { now.adding(max(1, $0 - reading.now)) }
             for gateway in known.gateways { leave(gateway, user) }
             known.gateways = []
-            for entry in entries where entry.end == nil {
+            for entry in reading.users[user] ?? [] where entry.end == nil {
                 known.gateways.append(entry.gateway)
                 byGateway[entry.gateway, default: []].insert(user)
                 let isHeld = rule.holds(renewed: entry.renewed, at: reading.now)

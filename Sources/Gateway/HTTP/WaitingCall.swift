@@ -117,7 +117,7 @@ struct WaitingCall {
         case .failure(let error) where error.reason == .notEnabled:
             shown = users.map { UserPresence(user: $0, state: .unknown) }
         case .failure(let error): return responder.respond(.error(error))
-        case .success(let reading): shown = users.map { rule.shown($0, reading) }
+        case .success(let reading): shown = users.map { rule.judge($0.id, reading).shown($0) }
         }
         var json = JSONWriter(capacity: 64 + 96 * users.count)
         json.beginObject()
