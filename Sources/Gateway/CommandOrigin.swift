@@ -15,6 +15,13 @@ package struct OriginFailure: Error {
     init(_ error: RequestError, of origin: some EnablingOrigin) {
         text = "\(error.message): \(origin.trouble?.text ?? "try again")"
     }
+
+    /// Runs `body`; what it throws names this part of the configuration.
+    fileprivate static func naming<Value>(
+        _ key: String, _ body: () throws -> Value
+    ) throws(OriginFailure) -> Value {
+        do { return try body() } catch { throw OriginFailure(text: "\(key): \(error)") }
+    }
 }
 
 extension EnablingOrigin {
@@ -38,21 +45,19 @@ extension EnablingOrigin {
 extension Redis {
     /// The configured one, for a command.
     convenience init(of configuration: Configuration) throws(OriginFailure) {
-        do {
-            self.init(try RedisOptions(configuration, bytes: configuration.limits.reply))
-        } catch {
-            throw OriginFailure(text: "upstream.redis: \(error)")
-        }
+        self.init(
+            try OriginFailure.naming("upstream.redis") {
+                try RedisOptions(configuration, bytes: configuration.limits.reply)
+            })
     }
 }
 
 extension PostgresUpstream {
     /// The configured one, for a command.
     convenience init(of configuration: Configuration) throws(OriginFailure) {
-        do {
-            self.init(try PostgresOptions(configuration, bytes: configuration.limits.reply))
-        } catch {
-            throw OriginFailure(text: "upstream.postgres: \(error)")
-        }
+        self.init(
+            try OriginFailure.naming("upstream.postgres") {
+                try PostgresOptions(configuration, bytes: configuration.limits.reply)
+            })
     }
 }
