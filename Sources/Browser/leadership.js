@@ -80,7 +80,7 @@ export class Leadership {
 }
 
 /** The lock by which a tab is known to be there, for as long as it is. */
-export class Presence {
+export class TabLock {
   /** Whether it is held. */
   isHeld = false;
   /** Resolves when it is held, however often it was asked for before. @type {Promise<void>} */

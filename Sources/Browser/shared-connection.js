@@ -2,7 +2,7 @@ import { Connection } from './connection.js';
 import { followDevice } from './device.js';
 import { asSent, refusalBeforeSending } from './encoding.js';
 import { newIdentifier } from './identifier.js';
-import { browserTabs, isLater, Leadership, Presence } from './leadership.js';
+import { browserTabs, isLater, Leadership, TabLock } from './leadership.js';
 import { Leading } from './leading.js';
 import { checkedPresence } from './own-presence.js';
 import { OwnWrites } from './own-writes.js';
@@ -88,7 +88,7 @@ export class SharedConnection {
   /** @type {*} */
   #timer = null;
   #beats = 0;
-  #presence;
+  #lock;
   /** How the user is there by this tab. @type {PresenceState} */
   #own;
   /** Until it is gone for the others, after it was closed. @type {*} */
@@ -116,7 +116,7 @@ export class SharedConnection {
     this.#environment = tabs;
     this.#connect = connect;
     this.#name = `gapless 1 ${options.url} ${options.user}`;
-    this.#presence = new Presence(tabs.locks);
+    this.#lock = new TabLock(tabs.locks);
     this.#leadership = new Leadership(this.#name, tabs.locks, {
       gained: () => this.#lead(), lost: () => this.#follow(),
     });
@@ -182,7 +182,7 @@ export class SharedConnection {
   get isLeader() { return this.#leading !== null; }
 
   /** Resolves when the lock with this tab's name is held: nobody takes it for gone from then on. */
-  get named() { return this.#presence.held; }
+  get named() { return this.#lock.held; }
 
   /** Under which lock a tab is known to be there. @param {string} tab */
   lockOf(tab) { return `${this.#name} tab ${tab}`; }
@@ -228,15 +228,15 @@ export class SharedConnection {
   /** Leaves the others for good. */
   close() {
     if (this.#channel === null) return;
-    if (this.#presence.isHeld) this.#post({ kind: 'bye' });
+    if (this.#lock.isHeld) this.#post({ kind: 'bye' });
     this.#leaveDevice();
     this.#resign();
     this.#leadership.leave();
     this.#environment.clearTimeout(this.#timer);
-    if (this.#presence.isHeld) {
+    if (this.#lock.isHeld) {
       this.#leaving = this.#environment.setTimeout(() => this.#leave(), REOPENED);
     } else {
-      this.#presence.end();
+      this.#lock.end();
     }
     this.#channel.close();
     [this.#channel, this.#nonce, this.#heard] = [null, null, null];
@@ -246,7 +246,7 @@ export class SharedConnection {
   /** It was not opened again: what it had is the others' from here on. */
   #leave() {
     this.left.emit();
-    this.#presence.end();
+    this.#lock.end();
     this.tab = newIdentifier();
     this.#environment.kept?.removeItem(this.#name);
   }
@@ -293,7 +293,7 @@ export class SharedConnection {
 
   /** Takes the lead from the leading tab: the next session is by way of this tab. */
   takeOver() {
-    if (!this.#presence.isHeld) return;
+    if (!this.#lock.isHeld) return;
     this.#resign();
     this.#end();
     this.#leadership.seek(true);
@@ -307,22 +307,22 @@ export class SharedConnection {
   async #arrive(channel) {
     // It was closed a moment ago, and is the tab that it was.
     this.#environment.clearTimeout(this.#leaving);
-    if (this.#presence.isHeld) return;
+    if (this.#lock.isHeld) return;
     const { kept } = this.#environment;
     const known = kept?.getItem(this.#name) ?? null;
     if (known !== null) {
       // Until it holds that lock it says nothing under that name: another tab may have it.
-      const taken = this.#presence.begin(this.lockOf(known), () => { this.tab = known; });
+      const taken = this.#lock.begin(this.lockOf(known), () => { this.tab = known; });
       await Promise.race([taken, this.pause(COPIED)]);
       if (channel !== this.#channel) return;
-      if (!this.#presence.isHeld) this.#presence.end();
+      if (!this.#lock.isHeld) this.#lock.end();
     }
     try {
       kept?.setItem(this.#name, this.tab);
     } catch {
       // There is no room: loaded anew it is another tab, and takes over what this one had.
     }
-    if (!this.#presence.isHeld) await this.#presence.begin(this.lockOf(this.tab));
+    if (!this.#lock.isHeld) await this.#lock.begin(this.lockOf(this.tab));
   }
 
   /** This tab has the lock. */
@@ -375,7 +375,7 @@ export class SharedConnection {
   /** Asks to be taken in. */
   #hello() {
     // Without its lock it would be taken for gone.
-    if (!this.#presence.isHeld) return;
+    if (!this.#lock.isHeld) return;
     if (this.#heard !== null) this.#nonce = null;
     this.#nonce ??= newIdentifier();
     this.#heard = null;

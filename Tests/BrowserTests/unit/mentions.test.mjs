@@ -7,21 +7,11 @@ import { ConversationList } from '../../../Sources/Browser/conversations.js';
 import { History } from '../../../Sources/Browser/history.js';
 import { ManagedMessageList } from '../../../Sources/Browser/managed-message-list.js';
 import { mentionsUser } from '../../../Sources/Browser/mentions.js';
+import { DraftStore } from './draft-store.mjs';
 import { playedConnection, settled } from './fake-gateway.mjs';
 import { connected, FakeLog } from './fake-log.mjs';
 import { Timers } from './played-timers.mjs';
 import { randomSource } from './random.mjs';
-
-/** A store that keeps drafts, and nothing else. */
-class DraftStore {
-  drafts = new Map();
-  load() { return Promise.resolve(null); }
-  save() {}
-  remove() {}
-  loadDrafts() { return Promise.resolve(structuredClone([...this.drafts.values()])); }
-  saveDraft(key, draft) { this.drafts.set(key, structuredClone(draft)); }
-  removeDraft(key) { this.drafts.delete(key); }
-}
 
 /** A client whose gateway answers from a log, not connected yet. */
 function clientOf(log, store) {
@@ -241,18 +231,22 @@ test('the next mention is fetched with its neighbours, from where was read', asy
   await assert.rejects(conversation.loadMention(), { code: 'forbidden' });
 });
 
+/** The record of the one conversation of a list, at this message of bob. */
+const record = (seq, more = {}) => ({
+  id: 'a', rev: 1, head: { epoch: 'e', seq, rev: seq + 1, mark: 'm', floor: 1 },
+  lastMessage: { id: `m${seq}`, seq, author: 'bob', mentions: ['alice'], createdAt: '' }, ...more,
+});
+
+/** An event of the list with it. */
+const event = (of) => ({
+  event: 'conversations', deltas: [{ type: 'updated', conversation: of }],
+});
+
 test('the gateway says how many mentions are unread, and no event of the list does', async () => {
   const { connection, begin } = playedConnection({ unread: true });
   const socket = await begin();
   const list = new ConversationList(connection);
   list.open();
-  const record = (seq, more = {}) => ({
-    id: 'a', rev: 1, head: { epoch: 'e', seq, rev: seq + 1, mark: 'm', floor: 1 },
-    lastMessage: { id: `m${seq}`, seq, author: 'bob', mentions: ['alice'], createdAt: '' }, ...more,
-  });
-  const event = (of) => ({
-    event: 'conversations', deltas: [{ type: 'updated', conversation: of }],
-  });
   const own = () => {
     const { lastReadSeq, unreadCount, unreadMentions } = list.record('a');
     return [lastReadSeq, unreadCount, unreadMentions];
@@ -398,11 +392,7 @@ test('at rest each list shows what is unread as the gateway counts it', async (t
   const timers = new Timers();
   t.after(timers.install());
   for (let seed = 1; seed <= 150; seed += 1) {
-    const source = randomSource(seed);
-    const random = {
-      below: (count) => source.int(0, count - 1),
-      pick: (all) => all[source.int(0, all.length - 1)],
-    };
+    const random = randomSource(seed);
     const inbox = new Inbox();
     const { connection, begin, sockets, clock } = playedConnection({ unread: true });
     const socket = () => sockets.at(-1);
@@ -569,13 +559,6 @@ test('a message is counted once, whichever event tells of it first', async () =>
   const socket = await begin();
   const list = new ConversationList(connection);
   list.open();
-  const record = (seq, more = {}) => ({
-    id: 'a', rev: 1, head: { epoch: 'e', seq, rev: seq + 1, mark: 'm', floor: 1 },
-    lastMessage: { id: `m${seq}`, seq, author: 'bob', createdAt: '' }, ...more,
-  });
-  const news = (seq) => ({
-    event: 'conversations', deltas: [{ type: 'updated', conversation: record(seq) }],
-  });
   const unread = (unreadCount) => ({
     event: 'unread', messages: unreadCount, conversations: 1, mentions: 0,
     of: [{ conversation: 'a', lastReadSeq: 3, unreadCount, unreadMentions: 0 }],
@@ -585,11 +568,11 @@ test('a message is counted once, whichever event tells of it first', async () =>
     token: 't', complete: false, unreadTotal: { messages: 0, conversations: 0, mentions: 0 },
   });
   socket.frame(unread(1));
-  socket.frame(news(4));
+  socket.frame(event(record(4)));
   assert.equal(list.record('a').unreadCount, 1);
-  socket.frame(news(5));
+  socket.frame(event(record(5)));
   assert.equal(list.record('a').unreadCount, 2);
   socket.frame(unread(2));
-  socket.frame(news(6));
+  socket.frame(event(record(6)));
   assert.equal(list.record('a').unreadCount, 3);
 });

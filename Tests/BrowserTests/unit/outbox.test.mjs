@@ -5,20 +5,10 @@ import { ChatDataSource } from '../../../Sources/Browser/chat-data-source.js';
 import { History } from '../../../Sources/Browser/history.js';
 import { ManagedMessageList } from '../../../Sources/Browser/managed-message-list.js';
 import { Outbox } from '../../../Sources/Browser/outbox.js';
+import { DraftStore } from './draft-store.mjs';
 import { playedConnection, settled } from './fake-gateway.mjs';
 import { connected, FakeLog, outage } from './fake-log.mjs';
 import { Timers } from './played-timers.mjs';
-
-/** A store that keeps drafts, and nothing else. */
-class DraftStore {
-  drafts = new Map();
-  load() { return Promise.resolve(null); }
-  save() {}
-  remove() {}
-  loadDrafts() { return Promise.resolve(structuredClone([...this.drafts.values()])); }
-  saveDraft(key, draft) { this.drafts.set(key, structuredClone(draft)); }
-  removeDraft(key) { this.drafts.delete(key); }
-}
 
 /** A client with a store, whose gateway is played by a test. */
 function client(store) {

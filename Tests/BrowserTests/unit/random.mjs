@@ -17,6 +17,10 @@ export function randomSource(seed) {
     int: (/** @type {number} */ low, /** @type {number} */ high) => (
       low + Math.floor(next() * (high - low + 1))
     ),
+    /** An integer from 0, below `count`. */
+    below: (/** @type {number} */ count) => Math.floor(next() * count),
+    /** One of a list. @type {<Each>(all: readonly Each[]) => Each} */
+    pick: (all) => all[Math.floor(next() * all.length)],
     chance: (/** @type {number} */ part) => next() < part,
   };
 }

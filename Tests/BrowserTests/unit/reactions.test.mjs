@@ -453,11 +453,7 @@ test('at rest each message shows what the log has, whatever happened', async (t)
   const timers = new Timers();
   t.after(timers.install());
   for (let seed = 1; seed <= 150; seed += 1) {
-    const source = randomSource(seed);
-    const random = {
-      below: (count) => source.int(0, count - 1),
-      pick: (all) => all[source.int(0, all.length - 1)],
-    };
+    const random = randomSource(seed);
     const log = reactive(6);
     const { conversation, socket, chips, ...played } = await followed(log);
     const calls = [];
