@@ -18,7 +18,7 @@ public struct PresenceList: Sendable, Hashable {
         self.refusal = refusal
     }
 
-    /// Takes what was told of these users.
+    /// An event changes these users of the list, or adds them.
     mutating func take(_ changes: [UserPresence]) {
         for change in changes {
             if let at = users.firstIndex(where: { $0.user.isSameID(change.user) }) {

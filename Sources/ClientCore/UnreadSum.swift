@@ -27,7 +27,7 @@ public struct UnreadSum: Sendable, Hashable {
     /// How many of the messages mention the user, or all.
     public var mentions: Int
     /// What is known of single conversations, by their ids: the gateway tells of a hundred at once.
-    /// One that was left keeps what was told of it last.
+    /// A conversation that the user left keeps its last numbers.
     public var of: [String: Part]
     /// Whether there may be changes that are not counted: the gateway's origin is away, or this
     /// client is.

@@ -121,8 +121,7 @@ extension RequestError.Reason {
         case .limitMessage, .limitRecord, .limitUnknownFields, .limitParticipants, .limitAdmins,
             .limitConversationsPerUser, .limitReactionKeys, .limitReactions,
             .limitReactionsOfUser, .limitMentions, .limitSubscriptions, .limitPresence,
-            .limitInboundFrame,
-            .limitArray, .limitRuns, .limitBody:
+            .limitInboundFrame, .limitArray, .limitRuns, .limitBody:
             .tooLarge
         case .limitRequestsPerSecond, .limitHTTPConnections, .limitEventStreams: .rateLimited
         case .originUnreachable, .originOverloaded, .originRefusesWrites, .originRefusesGateway,

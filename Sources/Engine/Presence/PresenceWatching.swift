@@ -144,7 +144,7 @@ extension UserPresence {
     /// to the origin.
     private static let tolerance: Int64 = 2000
 
-    /// Whether what was told says it: the same state, and since when.
+    /// Whether the watcher knows it already: the last event had the same state and the same moment.
     fileprivate func isTold(by told: UserPresence?) -> Bool {
         guard let told, told.state == state else { return false }
         guard state == .present || state == .away, let since, let before = told.since else {

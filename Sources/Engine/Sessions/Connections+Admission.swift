@@ -125,7 +125,7 @@ extension Connections {
             return nil
         }
         defer { session.credentials.bearer = nil }
-        // Who is not shown is no guess: a client that asks for it is not admitted as present.
+        // The backend sees every user: one who asks to be hidden must not be admitted as present.
         guard presence == .present || limits.clients.presence else {
             fail(call, ClientPolicy.noPresence)
             return nil
